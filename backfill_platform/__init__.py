@@ -1,0 +1,1 @@
+"""Controlled backfills: rewriting history in a data platform without lying about what happened."""

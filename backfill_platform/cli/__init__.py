@@ -1,0 +1,1 @@
+"""The command `backfill`: one thin file per verb."""

@@ -1,0 +1,1 @@
+"""The words of the platform as frozen values and pure rules; standard library only."""

@@ -1,0 +1,54 @@
+"""The shape of a table that consumers rely on: its columns and the checks on their values.
+
+People declare it once, as a pandera model; `validator.contract` reads that model into these values,
+so that the rules which compare and compile contracts need no Spark.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column; `type` is Delta's own name for it (`string`, `long`, `decimal(12,2)`, …)."""
+
+    name: str
+    type: str
+    is_nullable: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnCheck:
+    """One pandera check on the values of one column, as its name and arguments."""
+
+    column: str
+    check: str
+    arguments: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        return f"{self.column}_{self.check}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contract:
+    columns: tuple[Column, ...]
+    checks: tuple[ColumnCheck, ...]
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+    def column(self, name: str) -> Column | None:
+        return next((column for column in self.columns if column.name == name), None)
+
+
+# Every published row leads back to its run through these columns. The platform owns and fills them.
+LINEAGE_COLUMNS = (
+    Column(name="produced_by_run_id", type="string", is_nullable=False),
+    Column(name="transform_version", type="string", is_nullable=False),
+    Column(name="input_snapshot", type="string", is_nullable=False),
+    Column(name="processing_mode", type="string", is_nullable=False),
+    Column(name="reference_data_version", type="string", is_nullable=True),
+)

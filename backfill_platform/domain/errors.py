@@ -1,0 +1,139 @@
+"""Why the platform refuses or stops.
+
+    BackfillError
+    ├── Retryable          the same call may succeed later, nothing has to be changed by a person
+    │   ├── LostRace         another writer moved first; read again and decide again
+    │   └── EngineUnavailable  Spark, the ledger or the storage could not be reached
+    └── Terminal           the same call will fail again until somebody changes something
+        ├── DeclarationInvalid   a table, source or reference is declared wrongly
+        ├── SettingsInvalid      the environment asks for something impossible
+        ├── SetupIncomplete      Python, Java, jars or the ledger are not ready
+        ├── PlanRefused          an intent that cannot become a manifest
+        ├── ManifestDrifted      what is deployed differs from what the manifest pinned
+        ├── IllegalTransition    a state may not be left that way
+        ├── ChunkRefused         a chunk lies outside its manifest or overlaps another
+        ├── GateFailed           staged data did not pass, so it may not be published
+        ├── TargetMoved          the target no longer holds what the run was reviewed against
+        ├── StagingIncomplete    staged files are missing or differ from what was measured
+        └── UnsupportedTable     a Delta table with features that would make publication unsafe
+
+Every message says what, which and what to do now. Adapters translate library errors at their edge.
+What a caller branches on (already published, lost race) is a return value and not an exception.
+"""
+
+from typing import ClassVar
+
+
+class BackfillError(Exception):
+    """The root of everything that the platform raises on purpose."""
+
+    code: ClassVar[str] = "backfill-error"
+
+
+class Retryable(BackfillError):
+    """The same call may succeed later."""
+
+    code = "retryable"
+
+
+class Terminal(BackfillError):
+    """The same call fails until somebody changes something."""
+
+    code = "terminal"
+
+
+class LostRace(Retryable):
+    """Another writer moved first."""
+
+    code = "lost-race"
+
+
+class EngineUnavailable(Retryable):
+    """Spark, the ledger or the storage could not be reached."""
+
+    code = "engine-unavailable"
+
+
+class DeclarationInvalid(Terminal):
+    """A declaration that cannot be loaded; names the table and the field."""
+
+    code = "declaration-invalid"
+
+    def __init__(self, *, subject: str, field: str, problem: str) -> None:
+        super().__init__(f"{subject}: {field}: {problem}")
+        self.subject = subject
+        self.field = field
+        self.problem = problem
+
+
+class SettingsInvalid(Terminal):
+    """The environment asks for something impossible."""
+
+    code = "settings-invalid"
+
+
+class SetupIncomplete(Terminal):
+    """Something that set-up provides is missing or damaged."""
+
+    code = "setup-incomplete"
+
+
+class PlanRefused(Terminal):
+    """An intent that cannot become a manifest, with every reason at once."""
+
+    code = "plan-refused"
+
+    def __init__(self, reasons: tuple[str, ...]) -> None:
+        super().__init__("The plan is refused:\n" + "\n".join(f"  - {reason}" for reason in reasons))
+        self.reasons = reasons
+
+
+class ManifestDrifted(Terminal):
+    """What is deployed differs from what the manifest pinned."""
+
+    code = "manifest-drifted"
+
+    def __init__(self, run_id: str, moved: tuple[str, ...]) -> None:
+        lines = "\n".join(f"  - {what}" for what in moved)
+        super().__init__(
+            f"Run {run_id} does not start, because this has moved since its manifest was planned:\n"
+            f"{lines}\nDeploy what the manifest names, or plan a new run."
+        )
+        self.run_id = run_id
+        self.moved = moved
+
+
+class IllegalTransition(Terminal):
+    """A state may not be left that way."""
+
+    code = "illegal-transition"
+
+
+class ChunkRefused(Terminal):
+    """A chunk lies outside its manifest or overlaps one that is at work."""
+
+    code = "chunk-refused"
+
+
+class GateFailed(Terminal):
+    """Staged data without positive verdicts is never published."""
+
+    code = "gate-failed"
+
+
+class TargetMoved(Terminal):
+    """The target's partitions no longer hold what the run was reviewed against."""
+
+    code = "target-moved"
+
+
+class StagingIncomplete(Terminal):
+    """Staged files are missing, or differ from what was measured."""
+
+    code = "staging-incomplete"
+
+
+class UnsupportedTable(Terminal):
+    """A Delta table with features that would make publication unsafe."""
+
+    code = "unsupported-table"

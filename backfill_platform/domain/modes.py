@@ -1,0 +1,49 @@
+"""The closed lists of words that a run is described with; each member says what it means."""
+
+from enum import StrEnum
+
+
+class RunKind(StrEnum):
+    """Why a table changes."""
+
+    BACKFILL = "BACKFILL"  # produce missing or newly required history
+    REPLAY = "REPLAY"  # read old events again from a log
+    REPROCESSING = "REPROCESSING"  # run the transformation again over the same input
+    RESTATEMENT = "RESTATEMENT"  # publish corrected output that supersedes what was accepted
+    REPAIR = "REPAIR"  # mend a bounded, damaged part
+    MIGRATION = "MIGRATION"  # fill a new target from an old source
+    BOOTSTRAP = "BOOTSTRAP"  # first load before streaming begins
+    ROLLBACK = "ROLLBACK"  # return partitions to what an earlier run had published
+    LIVE = "LIVE"  # the ordinary daily run
+
+
+class ExecutionMode(StrEnum):
+    """What the code of a run may touch."""
+
+    LIVE = "LIVE"  # current data; the only mode that may reach a sink with side effects
+    BACKFILL = "BACKFILL"  # history, into staging, published after its gates
+    REPLAY = "REPLAY"  # history from a log, into staging, published after its gates
+    DRY_RUN = "DRY_RUN"  # computes and measures, never publishes
+    RECONCILIATION = "RECONCILIATION"  # reads and compares, never publishes
+
+
+class PublishMode(StrEnum):
+    """How staged partitions become visible."""
+
+    REPLACE_PARTITIONS = "REPLACE_PARTITIONS"  # each named partition is replaced as a whole
+
+
+class Knowledge(StrEnum):
+    """Which arrivals a day of output may use."""
+
+    AS_KNOWN_THEN = "AS_KNOWN_THEN"  # only what had arrived by the end of that day
+    UP_TO_SNAPSHOT = "UP_TO_SNAPSHOT"  # also what arrived later, within the input's declared lateness
+
+
+class ReferenceSemantics(StrEnum):
+    """What a pinned version of reference data stands for."""
+
+    AS_RECORDED_THEN = "AS_RECORDED_THEN"  # what the system believed at the time
+    CORRECTED_TRUTH = "CORRECTED_TRUTH"  # what should have been true
+    CURRENT = "CURRENT"  # the version that is accepted today
+    AS_USED_BY_ORIGINAL = "AS_USED_BY_ORIGINAL"  # the version of the run that is being superseded

@@ -1,0 +1,107 @@
+"""How people declare what the platform may rewrite: sources, reference data and tables.
+
+These values only hold the declaration. `domain.catalog` refuses a wrong one.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from backfill_platform.domain.modes import PublishMode, ReferenceSemantics
+from backfill_platform.domain.transforms import Frames, TransformContext, TransformVersion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSource:
+    """Files that somebody else lands, one folder `<day_column>=<day>` a day, below the landing root."""
+
+    name: str
+    path: str  # relative to the landing root
+    day_column: str
+    start: date
+    schema: type[Any]  # a pandera model
+    owner: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceVersion:
+    version: str
+    recorded_on: date
+    path: Path
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceData:
+    """Versioned facts that a transform looks up; a version is one file that never changes."""
+
+    name: str
+    versions: tuple[ReferenceVersion, ...]
+    load: Callable[[Path], Any]
+    owner: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Input:
+    """A table or source that a transform reads, and how far around a day of output it reads.
+
+    `warm_up_days` are read before a day; `late_days` after it, for arrivals that concern it. A run
+    that may use only what was known at the time reads no late days.
+    """
+
+    name: str
+    warm_up_days: int = 0
+    late_days: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceUse:
+    name: str
+    version: str  # what an ordinary run uses
+    semantics: ReferenceSemantics = ReferenceSemantics.CURRENT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reconciliation:
+    """Numbers taken from the inputs and, independently, from the staged output; they must agree.
+
+    `from_inputs` returns one row per day of output: the table's partition column and a column per
+    measure. `from_output` gives, for the same measures, SQL aggregate expressions over staged rows.
+    """
+
+    from_inputs: Callable[[Frames, TransformContext], Any]
+    from_output: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSpec:
+    """A daily-partitioned Delta table, declared once."""
+
+    layer: str
+    name: str
+    partition_column: str
+    start: date
+    keys: tuple[str, ...]
+    schema: type[Any]  # a pandera model of the business columns
+    inputs: tuple[Input, ...]
+    transform_name: str
+    transforms: tuple[TransformVersion, ...]
+    reconciliation: Reconciliation
+    owner: str
+    description: str
+    references: tuple[ReferenceUse, ...] = ()
+    publish_mode: PublishMode = PublishMode.REPLACE_PARTITIONS
+    chunk_days: int = 31
+    config: Mapping[str, str] = field(default_factory=dict[str, str])
+    may_be_empty: bool = False  # whether a day without rows is a fact or a failure
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.layer}.{self.name}"
+
+    def transform(self, version: str) -> TransformVersion | None:
+        return next((known for known in self.transforms if known.version == version), None)

@@ -1,0 +1,1 @@
+"""The reference domain: service levels of regulatory enforcement cases."""

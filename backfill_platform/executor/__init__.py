@@ -1,0 +1,1 @@
+"""Computes chunks with Spark into the run's own staging table."""

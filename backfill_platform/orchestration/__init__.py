@@ -1,0 +1,1 @@
+"""Everything Dagster, and only here."""

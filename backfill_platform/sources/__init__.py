@@ -1,0 +1,1 @@
+"""Bounded, replayable, pinned reads of what other people land."""

@@ -1,0 +1,1 @@
+"""Measures staged data in one pass (Spark) and judges the numbers (pure)."""
