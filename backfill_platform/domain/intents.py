@@ -1,0 +1,31 @@
+"""What somebody wants to happen, before anything has been looked up or decided."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from backfill_platform.domain.modes import ExecutionMode, Knowledge, ReferenceSemantics, RunKind
+from backfill_platform.domain.partitions import PartitionSet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceChoice:
+    """A version of reference data other than the table's ordinary one, and what it stands for."""
+
+    version: str
+    semantics: ReferenceSemantics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intent:
+    table: str
+    days: PartitionSet
+    kind: RunKind
+    mode: ExecutionMode
+    knowledge: Knowledge
+    reason: str
+    requested_by: str
+    origin: str  # what launched it; whoever comes with the same origin joins the same run
+    group_id: str
+    ticket: str = ""
+    transform_version: str | None = None  # the newest when nothing is said
+    references: Mapping[str, ReferenceChoice] = field(default_factory=dict[str, ReferenceChoice])
