@@ -12,6 +12,7 @@
         ├── ManifestDrifted      what is deployed differs from what the manifest pinned
         ├── IllegalTransition    a state may not be left that way
         ├── ChunkRefused         a chunk lies outside its manifest or overlaps another
+        ├── ContractBroken       a transform's output is not what its table declares
         ├── GateFailed           staged data did not pass, so it may not be published
         ├── TargetMoved          the target no longer holds what the run was reviewed against
         ├── StagingIncomplete    staged files are missing or differ from what was measured
@@ -113,6 +114,12 @@ class ChunkRefused(Terminal):
     """A chunk lies outside its manifest or overlaps one that is at work."""
 
     code = "chunk-refused"
+
+
+class ContractBroken(Terminal):
+    """A transform's output is not what its table declares."""
+
+    code = "contract-broken"
 
 
 class GateFailed(Terminal):

@@ -1,0 +1,44 @@
+"""Reads of Delta tables by Spark: always of a pinned version, always of a bounded range of days."""
+
+from datetime import date
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from backfill_platform.domain.partitions import DayRange
+
+
+def read_pinned(
+    spark: SparkSession, path: Path, version: int, partition_column: str, days: DayRange
+) -> DataFrame:
+    return (
+        spark.read.format("delta")
+        .option("versionAsOf", version)
+        .load(str(path))
+        .where(within(partition_column, days))
+    )
+
+
+def read_latest(
+    spark: SparkSession, path: Path, partition_column: str, days: DayRange
+) -> DataFrame:
+    """For a run's own staging table only, which nobody else writes."""
+    return spark.read.format("delta").load(str(path)).where(within(partition_column, days))
+
+
+def within(partition_column: str, days: DayRange) -> Column:
+    """A filter on the bare column, so that Delta skips every other partition."""
+    column = F.col(partition_column)
+    return (column >= F.lit(days.start)) & (column < F.lit(days.end_exclusive))
+
+
+def replace_where(partition_column: str, days: DayRange) -> str:
+    return (
+        f"{partition_column} >= {_literal(days.start)}"
+        f" AND {partition_column} < {_literal(days.end_exclusive)}"
+    )
+
+
+def _literal(day: date) -> str:
+    return f"DATE'{day.isoformat()}'"

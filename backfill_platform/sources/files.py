@@ -1,0 +1,72 @@
+"""Files in daily folders: listed and digested without Spark, read back exactly as listed.
+
+A day's digest is over the names, sizes and contents of its files. The manifest keeps it, and a read
+refuses when it no longer holds: a re-landed file is a new input, not the planned one.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from backfill_platform.domain.partitions import DayRange, PartitionSet
+from backfill_platform.domain.tables import FileSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileListing:
+    digests: Mapping[date, str]  # by day that holds files
+
+    @property
+    def snapshot(self) -> str:
+        lines = "\n".join(f"{day} {digest}" for day, digest in sorted(self.digests.items()))
+        return hashlib.sha256(lines.encode()).hexdigest()
+
+    @property
+    def days(self) -> PartitionSet | None:
+        return PartitionSet.of_days(self.digests) if self.digests else None
+
+
+def list_files(landing: Path, source: FileSource, days: Iterable[date]) -> FileListing:
+    """What stands in the source's daily folders now; days without files are left out."""
+    found = ((day, day_files(landing, source, day)) for day in days)
+    return FileListing(digests={day: _digest(files) for day, files in found if files})
+
+
+def day_files(landing: Path, source: FileSource, day: date) -> tuple[Path, ...]:
+    """A day's Parquet files; names that begin with `.` or `_` are still being written."""
+    folder = landing / source.path / f"{source.day_column}={day}"
+    return tuple(
+        sorted(path for path in folder.glob("*.parquet") if not path.name.startswith((".", "_")))
+    )
+
+
+def read_files(
+    spark: SparkSession, landing: Path, source: FileSource, schema: StructType, days: DayRange
+) -> DataFrame:
+    """The rows of these days with the folder's day as a column; Spark lists nothing itself."""
+    columns = [field for field in schema.fields if field.name != source.day_column]
+    paths = [str(path) for day in days for path in day_files(landing, source, day)]
+    if not paths:
+        return spark.createDataFrame([], schema)
+    return (
+        spark.read.option("basePath", str(landing / source.path))
+        .schema(StructType([*columns, schema[source.day_column]]))
+        .parquet(*paths)
+        .where(F.col(source.day_column).between(days.start, days.end_exclusive - timedelta(days=1)))
+        .select(*schema.names)
+    )
+
+
+def _digest(files: tuple[Path, ...]) -> str:
+    digest = hashlib.sha256()
+    for path in files:
+        with path.open("rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+        digest.update(f"{path.name} {path.stat().st_size} {content}\n".encode())
+    return digest.hexdigest()
