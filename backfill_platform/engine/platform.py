@@ -1,0 +1,57 @@
+"""The composition root: settings and declarations become the one value that every use case takes."""
+
+import importlib
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from backfill_platform.domain.catalog import Catalog, Declarations, build_catalog
+from backfill_platform.domain.clock import utc_now
+from backfill_platform.domain.errors import DeclarationInvalid, SettingsInvalid
+from backfill_platform.lakehouse.paths import Warehouse
+from backfill_platform.ledger.store import Ledger
+from backfill_platform.settings import Settings
+from backfill_platform.validator.contract import read_contract
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Platform:
+    catalog: Catalog
+    ledger: Ledger
+    warehouse: Warehouse
+    landing: Path
+    evidence: Path
+    clock: Callable[[], datetime]
+    worker: str  # who claims chunks
+
+
+def open_platform(settings: Settings, *, clock: Callable[[], datetime] = utc_now) -> Platform:
+    return Platform(
+        catalog=load_catalog(settings.catalog),
+        ledger=Ledger.open(settings.ledger_url),
+        warehouse=Warehouse(settings.warehouse),
+        landing=settings.landing,
+        evidence=settings.evidence,
+        clock=clock,
+        worker=f"{socket.gethostname()}:{os.getpid()}",
+    )
+
+
+def load_catalog(location: str) -> Catalog:
+    """A user's own tables replace the reference domain by this one setting."""
+    module_name, _, attribute = location.partition(":")
+    try:
+        declarations = getattr(importlib.import_module(module_name), attribute)
+    except (ImportError, AttributeError) as missing:
+        raise SettingsInvalid(
+            f"BACKFILL_CATALOG={location!r} cannot be loaded ({missing}); "
+            "it must be `module:attribute` of a `Declarations` value"
+        ) from missing
+    if not isinstance(declarations, Declarations):
+        raise DeclarationInvalid(
+            subject=location, field="catalog", problem="is not a `Declarations` value"
+        )
+    return build_catalog(declarations, read_contract)

@@ -1,0 +1,162 @@
+"""Makes a staging asset and a publish asset of every `TableSpec`.
+
+    <upstream tables> ─► staging/<layer>/<table> ─► checks ─► <layer>/<table> ─► <downstream tables>
+
+Both share partitions and backfill policy, and so land in the same Dagster run, which is one chunk.
+The assets only translate: what happens is the engine's business.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import dagster as dg
+from dagster_pyspark import PySparkResource
+
+from backfill_platform.domain.manifests import Manifest
+from backfill_platform.domain.tables import Input, TableSpec
+from backfill_platform.engine.planning import open_run
+from backfill_platform.engine.platform import Platform
+from backfill_platform.engine.publishing import ChunkPublication, find_run, publish_chunk
+from backfill_platform.engine.staging import StagedChunk, stage_chunk
+from backfill_platform.orchestration import tags
+from backfill_platform.orchestration.failures import told_to_dagster
+from backfill_platform.orchestration.launches import launch_origin, read_intent
+from backfill_platform.orchestration.partitions import daily_partitions, input_mapping, step_days
+
+
+def table_key(name: str) -> dg.AssetKey:
+    return dg.AssetKey(name.split("."))
+
+
+def staging_key(spec: TableSpec) -> dg.AssetKey:
+    return dg.AssetKey(["staging", spec.layer, spec.name])
+
+
+def source_assets(platform: Platform) -> list[dg.AssetSpec]:
+    return [
+        dg.AssetSpec(
+            key=table_key(source.name),
+            group_name="landing",
+            description=source.description,
+            owners=[f"team:{source.owner}"],
+            kinds={"parquet"},
+        )
+        for source in platform.catalog.sources.values()
+    ]
+
+
+def make_staging_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefinition:
+    @dg.asset(
+        key=staging_key(spec),
+        deps=[_dependency(platform, used) for used in spec.inputs],
+        group_name=spec.layer,
+        description=f"What a run wants {spec.full_name} to be; nobody but its gates reads it.",
+        owners=[f"team:{spec.owner}"],
+        kinds={"pyspark", "delta"},
+        **_shared(spec),
+    )
+    def stage(
+        context: dg.AssetExecutionContext, pyspark: PySparkResource
+    ) -> dg.MaterializeResult[None]:
+        with told_to_dagster():
+            manifest = open_run(platform, read_intent(context, spec))
+            context.instance.add_run_tags(context.run_id, _run_tags(manifest))
+            chunk = stage_chunk(
+                platform, pyspark.spark_session, manifest.run_id, step_days(context)
+            )
+        for day, metadata in _staged_by_day(chunk):
+            context.add_asset_metadata(metadata, staging_key(spec), day)
+        return dg.MaterializeResult(metadata=_run_metadata(platform, manifest))
+
+    return stage
+
+
+def make_publish_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefinition:
+    @dg.asset(
+        key=table_key(spec.full_name),
+        deps=[staging_key(spec)],
+        group_name=spec.layer,
+        description=spec.description,
+        owners=[f"team:{spec.owner}"],
+        kinds={"delta"},
+        **_shared(spec),
+    )
+    def publish(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
+        with told_to_dagster():
+            manifest = find_run(platform, launch_origin(context.run, spec.full_name))
+            done = publish_chunk(platform, manifest.run_id, step_days(context))
+        for day, metadata in _published_by_day(done):
+            context.add_asset_metadata(metadata, table_key(spec.full_name), day)
+        return dg.MaterializeResult(
+            metadata=_run_metadata(platform, manifest) | _publication_metadata(done)
+        )
+
+    return publish
+
+
+def _shared(spec: TableSpec) -> dict[str, Any]:
+    """Different policies would put staging and publication into different Dagster runs."""
+    return {
+        "partitions_def": daily_partitions(spec),
+        "backfill_policy": dg.BackfillPolicy.multi_run(spec.chunk_days),
+    }
+
+
+def _dependency(platform: Platform, used: Input) -> dg.AssetDep:
+    if used.name in platform.catalog.sources:
+        return dg.AssetDep(table_key(used.name))
+    return dg.AssetDep(table_key(used.name), partition_mapping=input_mapping(used))
+
+
+def _run_tags(manifest: Manifest) -> dict[str, str]:
+    table = manifest.target.table
+    return {
+        tags.GROUP: manifest.group_id,
+        tags.KIND: manifest.kind.value,
+        tags.MODE: manifest.mode.value,
+        tags.RUN_ID_PREFIX + table: manifest.run_id,
+        tags.VERSION_PREFIX + table: f"{manifest.transform.name}/{manifest.transform.version}",
+        tags.MANIFEST_PREFIX + table: manifest.digest[:16],
+        tags.CODE_PREFIX + table: manifest.transform.code_digest[:16],
+    }
+
+
+def _run_metadata(platform: Platform, manifest: Manifest) -> dict[str, Any]:
+    transform = manifest.transform
+    return {
+        "run": manifest.run_id,
+        "reason": manifest.reason,
+        "transform": f"{transform.name}/{transform.version}",
+        "manifest digest": manifest.digest,
+        "input": manifest.input_snapshot,
+        "reference data": manifest.reference_data_version or "none",
+        "evidence": dg.MetadataValue.path(platform.evidence / manifest.run_id),
+    }
+
+
+def _staged_by_day(chunk: StagedChunk) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for measured in chunk.staged:
+        yield (
+            measured.day.isoformat(),
+            {"dagster/row_count": measured.row_count, "checksum": measured.checksum},
+        )
+
+
+def _published_by_day(done: ChunkPublication) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for accepted in done.accepted:
+        yield (
+            accepted.day.isoformat(),
+            {
+                "dagster/row_count": accepted.row_count,
+                "checksum": accepted.checksum,
+                "accepted run": accepted.run_id,
+            },
+        )
+
+
+def _publication_metadata(done: ChunkPublication) -> dict[str, Any]:
+    return {
+        "partitions changed": len(done.changed),
+        "partitions equal to the accepted ones": len(done.unchanged),
+        "delta version": done.version,
+    }

@@ -1,0 +1,44 @@
+"""Builds Dagster's definitions from settings; a test builds them with its own."""
+
+from typing import Any
+
+import dagster as dg
+from dagster_pyspark import PySparkResource
+
+from backfill_platform.engine.platform import Platform, open_platform
+from backfill_platform.lakehouse.jars import jar_paths
+from backfill_platform.lakehouse.session import session_config
+from backfill_platform.orchestration.assets import (
+    make_publish_asset,
+    make_staging_asset,
+    source_assets,
+)
+from backfill_platform.orchestration.checks import make_gate_checks
+from backfill_platform.settings import Settings
+
+
+def build_definitions(settings: Settings) -> dg.Definitions:
+    platform = open_platform(settings)
+    return assemble(platform, PySparkResource(spark_config=spark_settings(settings)))
+
+
+def assemble(platform: Platform, pyspark: PySparkResource) -> dg.Definitions:
+    specs = platform.catalog.tables.values()
+    return dg.Definitions(
+        assets=[
+            *source_assets(platform),
+            *(make_staging_asset(platform, spec) for spec in specs),
+            *(make_publish_asset(platform, spec) for spec in specs),
+        ],
+        asset_checks=[make_gate_checks(platform, spec) for spec in specs],
+        resources={"pyspark": pyspark},
+        # One process for a whole run: a process per step would start a Spark session per step.
+        executor=dg.in_process_executor,
+    )
+
+
+def spark_settings(settings: Settings) -> dict[str, Any]:
+    """A warm Spark Connect server when there is one, otherwise a session of the run's own."""
+    if settings.spark_remote:
+        return {"spark.remote": settings.spark_remote}
+    return session_config(jar_paths(settings.cache_dir)) | {"spark.master": settings.spark_master}

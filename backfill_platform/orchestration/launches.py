@@ -1,0 +1,120 @@
+"""Reads what a Dagster run is for: its tags, and the backfill or launch that it belongs to.
+
+The first chunk of a backfill freezes the manifest of the whole backfill; later chunks come with the
+same origin and join it. A run that is tried again keeps the origin of the run it repeats.
+"""
+
+from collections.abc import Mapping
+from datetime import date
+
+import dagster as dg
+
+from backfill_platform.domain.errors import PlanRefused
+from backfill_platform.domain.intents import Intent, ReferenceChoice
+from backfill_platform.domain.modes import ExecutionMode, Knowledge, ReferenceSemantics, RunKind
+from backfill_platform.domain.partitions import PartitionSet
+from backfill_platform.domain.tables import TableSpec
+from backfill_platform.orchestration import tags
+from backfill_platform.orchestration.partitions import parse_days, step_days
+
+Context = dg.AssetExecutionContext | dg.AssetCheckExecutionContext
+
+
+def launch_origin(run: dg.DagsterRun, table: str) -> str:
+    return f"{_launch(run)}:{table}"
+
+
+def read_intent(context: dg.AssetExecutionContext, spec: TableSpec) -> Intent:
+    run = context.run
+    kind = _word(RunKind, run.tags, tags.KIND, RunKind.BACKFILL)
+    is_live = kind is RunKind.LIVE
+    default_mode = ExecutionMode.LIVE if is_live else ExecutionMode.BACKFILL
+    default_knowledge = Knowledge.AS_KNOWN_THEN if is_live else Knowledge.UP_TO_SNAPSHOT
+    return Intent(
+        table=spec.full_name,
+        days=_scope(context),
+        kind=kind,
+        mode=_word(ExecutionMode, run.tags, tags.MODE, default_mode),
+        knowledge=_word(Knowledge, run.tags, tags.KNOWLEDGE, default_knowledge),
+        reason=_reason(context),
+        ticket=run.tags.get(tags.TICKET, ""),
+        requested_by=run.tags.get(tags.REQUESTED_BY, "dagster"),
+        origin=launch_origin(run, spec.full_name),
+        group_id=_launch(run),
+        transform_version=run.tags.get(tags.TRANSFORM_PREFIX + spec.full_name),
+        references=_references(run.tags, spec),
+    )
+
+
+def _launch(run: dg.DagsterRun) -> str:
+    if tags.BACKFILL_ID in run.tags:
+        return f"dagster-backfill:{run.tags[tags.BACKFILL_ID]}"
+    if tags.LAUNCH in run.tags:
+        return f"launch:{run.tags[tags.LAUNCH]}"
+    return f"dagster-run:{run.root_run_id or run.run_id}"
+
+
+def _scope(context: dg.AssetExecutionContext) -> PartitionSet:
+    """All days of the backfill or launch, not only those of this run."""
+    run = context.run
+    if tags.BACKFILL_ID in run.tags:
+        return _backfill_scope(context, run.tags[tags.BACKFILL_ID])
+    if tags.DAYS in run.tags:
+        return parse_days(run.tags[tags.DAYS])
+    return PartitionSet.of_range(step_days(context))
+
+
+def _backfill_scope(context: dg.AssetExecutionContext, backfill_id: str) -> PartitionSet:
+    backfill = context.instance.get_backfill(backfill_id)
+    if backfill is None or not backfill.is_asset_backfill:
+        return PartitionSet.of_range(step_days(context))
+    data = backfill.get_asset_backfill_data(context.repository_def.asset_graph)
+    targeted = data.target_subset.get_partitions_subset(
+        context.asset_key, context.repository_def.asset_graph
+    )
+    return PartitionSet.of_days(
+        date.fromisoformat(key) for key in targeted.get_partition_keys()
+    )
+
+
+def _reason(context: dg.AssetExecutionContext) -> str:
+    """The tag, or else the title or description that the backfill was launched with."""
+    run = context.run
+    if tags.REASON in run.tags:
+        return run.tags[tags.REASON]
+    backfill_id = run.tags.get(tags.BACKFILL_ID)
+    backfill = context.instance.get_backfill(backfill_id) if backfill_id else None
+    return (backfill.title or backfill.description or "") if backfill else ""
+
+
+def _word(words: type, given: Mapping[str, str], tag: str, default: object):  # noqa: ANN202
+    text = given.get(tag)
+    if text is None:
+        return default
+    try:
+        return words(text.upper())
+    except ValueError as unknown:
+        known = ", ".join(words)
+        raise PlanRefused((f"tag `{tag}` is {text!r}; it may be {known}",)) from unknown
+
+
+def _references(given: Mapping[str, str], spec: TableSpec) -> dict[str, ReferenceChoice]:
+    return {
+        use.name: _reference_choice(given[tags.REFERENCE_PREFIX + use.name])
+        for use in spec.references
+        if tags.REFERENCE_PREFIX + use.name in given
+    }
+
+
+def _reference_choice(text: str) -> ReferenceChoice:
+    version, _, semantics = text.partition(":")
+    try:
+        return ReferenceChoice(
+            version=version,
+            semantics=ReferenceSemantics(semantics or ReferenceSemantics.CORRECTED_TRUTH),
+        )
+    except ValueError as unknown:
+        known = ", ".join(ReferenceSemantics)
+        raise PlanRefused(
+            (f"reference choice {text!r} must be `version:semantics` with one of {known}",)
+        ) from unknown

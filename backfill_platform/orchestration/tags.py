@@ -1,0 +1,27 @@
+"""The run tags by which Dagster and the platform understand each other; one name each."""
+
+REASON = "backfill/reason"
+TICKET = "backfill/ticket"
+KIND = "backfill/kind"
+MODE = "backfill/mode"
+KNOWLEDGE = "backfill/knowledge"
+REQUESTED_BY = "backfill/requested_by"
+
+# One launch may be several Dagster runs; they share the launch's name and its whole scope.
+LAUNCH = "backfill/launch"
+DAYS = "backfill/days"
+
+# `backfill/transform.<layer>.<table>: 2.4.1` and `backfill/reference.<name>: <version>:<semantics>`
+TRANSFORM_PREFIX = "backfill/transform."
+REFERENCE_PREFIX = "backfill/reference."
+
+# Written by the platform, never read: what each Dagster run turned out to be.
+RUN_ID_PREFIX = "backfill/run_id."
+MANIFEST_PREFIX = "backfill/manifest."
+CODE_PREFIX = "backfill/code."
+VERSION_PREFIX = "backfill/version."
+GROUP = "backfill/group"
+
+RANGE_START = "dagster/asset_partition_range_start"
+RANGE_END = "dagster/asset_partition_range_end"
+BACKFILL_ID = "dagster/backfill"
