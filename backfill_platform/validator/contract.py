@@ -16,7 +16,9 @@ from backfill_platform.validator.checks import COMPILERS
 def read_contract(model: type[Any]) -> Contract:
     if not issubclass(model, DataFrameModel):
         raise DeclarationInvalid(
-            subject=model.__name__, field="schema", problem="is not a pandera.pyspark DataFrameModel"
+            subject=model.__name__,
+            field="schema",
+            problem="is not a pandera.pyspark DataFrameModel",
         )
     schema = model.to_schema()
     return Contract(

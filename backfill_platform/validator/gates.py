@@ -44,7 +44,9 @@ def _judge_day(
     yield _complete(day, staged, rules)
     yield _rows_present(day, staged, rules)
     if staged is None:
-        yield from (_unmeasured(day, gate, rules) for gate in (Gate.KEY_UNIQUE, Gate.SCHEMA_CONTRACT))
+        yield from (
+            _unmeasured(day, gate, rules) for gate in (Gate.KEY_UNIQUE, Gate.SCHEMA_CONTRACT)
+        )
     else:
         yield _key_unique(day, staged)
         yield _schema_contract(day, staged)

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from backfill_platform.domain.contracts import Contract
 from backfill_platform.domain.measurements import PartitionMeasurement, SourceMeasurement
 from backfill_platform.validator.checks import failing_rows
+from backfill_platform.validator.hashing import row_hash
 
 _NULLS = "nulls__"
 _CHECKS = "checks__"
@@ -32,7 +33,7 @@ def measure_staged(
         .agg(
             F.count(F.lit(1)).alias("row_count"),
             *_checksum(contract),
-            (F.count(F.lit(1)) - F.count_distinct(_row_hash(keys))).alias("duplicate_keys"),
+            (F.count(F.lit(1)) - F.count_distinct(row_hash(keys))).alias("duplicate_keys"),
             *_null_counts(contract),
             *_check_failures(contract),
             *_measures(measures),
@@ -57,18 +58,11 @@ def _day(row: Row) -> date:
     return row["day"]
 
 
-def _row_hash(columns: Sequence[str]) -> Column:
-    # xxhash64 skips nulls, so (null, 1) and (1, null) would collide without the null flags.
-    return F.xxhash64(
-        *(F.col(name) for name in columns), *(F.col(name).isNull() for name in columns)
-    )
-
-
 def _checksum(contract: Contract) -> Iterator[Column]:
     """Sum and exclusive or do not depend on the order of rows, files or tasks."""
-    row_hash = _row_hash(sorted(contract.column_names))
-    yield F.sum(row_hash.cast("decimal(38,0)")).alias("hash_sum")
-    yield F.bit_xor(row_hash).alias("hash_xor")
+    hashed = row_hash(sorted(contract.column_names))
+    yield F.sum(hashed.cast("decimal(38,0)")).alias("hash_sum")
+    yield F.bit_xor(hashed).alias("hash_xor")
 
 
 def _null_counts(contract: Contract) -> Iterator[Column]:
