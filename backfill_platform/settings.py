@@ -1,0 +1,123 @@
+"""Typed settings: the only reader of the environment, and the only writer of it.
+
+Every setting is a variable `BACKFILL_<NAME>`. What is not given is derived from `home`: the data,
+`var` below the current directory. `cache_dir` holds what set-up fetched, `.cache` of the project.
+Child processes get the same answers: `child_environment` spells all of them out as absolute paths.
+Finding Java, opening the ledger or starting Spark does not belong here.
+"""
+
+import importlib.util
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from backfill_platform.domain.errors import SettingsInvalid
+
+PREFIX = "BACKFILL_"
+PROJECT = Path(__file__).resolve().parent.parent
+
+Folder = Annotated[Path, AfterValidator(lambda path: path.expanduser().resolve())]
+Port = Annotated[int, Field(ge=1, le=65535)]
+
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, frozen=True, env_ignore_empty=True, validate_default=True
+    )
+
+    home: Folder = Path("var")
+    cache_dir: Folder = PROJECT / ".cache"
+    ledger_url: str = ""
+    warehouse: Folder = Path()
+    landing: Folder = Path()
+    evidence: Folder = Path()
+    dagster_storage: Folder = Path()
+
+    catalog: str = Field("backfill_platform.enforcement.catalog:CATALOG", pattern=r"^[\w.]+:\w+$")
+
+    spark_remote: str = Field("", pattern=r"^(sc://.+)?$")
+    spark_master: str = "local[*]"
+    spark_driver_memory: str = Field("2g", pattern=r"^\d+[kmgKMG]$")
+
+    # Nothing listens beyond this machine: neither Dagster nor Spark Connect knows users.
+    host: Literal["127.0.0.1"] = "127.0.0.1"
+    webserver_port: Port = 3000
+    connect_port: Port = 15002
+
+    # Facts of the machine, under the names that it gives them.
+    java_home: str = Field("", validation_alias="JAVA_HOME", repr=False)
+    search_path: str = Field("", validation_alias="PATH", repr=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _derive_from_home(cls, given: dict[str, Any]) -> dict[str, Any]:
+        home = Path(given.get("home") or "var").expanduser().resolve()
+        derived = {name: home / name for name in ("warehouse", "landing", "evidence")}
+        derived |= {"dagster_storage": home / "dagster", "ledger_url": _sqlite(home / "ledger.db")}
+        return derived | {name: value for name, value in given.items() if value != ""}
+
+    @model_validator(mode="after")
+    def _ports_differ(self) -> Self:
+        if self.webserver_port == self.connect_port:
+            raise ValueError(f"webserver_port and connect_port are both {self.connect_port}")
+        return self
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """The settings of this process; what is passed in wins over the environment."""
+    try:
+        return Settings(**overrides)
+    except ValidationError as invalid:
+        raise SettingsInvalid(_sentence(invalid)) from invalid
+
+
+def child_environment(settings: Settings, *, java_home: Path) -> dict[str, str]:
+    """What a child process must see, so that it works on the same data with the same Java."""
+    own = {
+        f"{PREFIX}{name.upper()}": str(value)
+        for name, value in settings.model_dump(exclude={"java_home", "search_path"}).items()
+        if value != ""
+    }
+    return own | {
+        "DAGSTER_HOME": str(PROJECT),
+        "JAVA_HOME": str(java_home),
+        "SPARK_HOME": _spark_home(),
+        "SPARK_LOCAL_IP": settings.host,
+        "PYSPARK_PYTHON": sys.executable,
+        "TZ": "UTC",
+    }
+
+
+def enter_environment(environment: Mapping[str, str]) -> None:
+    """Make this process one of those children: pyspark hands its own environment on to the JVM."""
+    os.environ.update(environment)
+    time.tzset()
+
+
+def _sqlite(path: Path) -> str:
+    return f"sqlite:///{path}"
+
+
+def _spark_home() -> str:
+    """The one of this environment: another installation would load other jars."""
+    spec = importlib.util.find_spec("pyspark")
+    return str(Path(spec.origin).parent) if spec and spec.origin else ""
+
+
+def _sentence(invalid: ValidationError) -> str:
+    problems = "; ".join(
+        _problem(error["loc"], error["msg"], error["input"]) for error in invalid.errors()
+    )
+    return f"The settings are not usable: {problems}. Correct or unset what is named here."
+
+
+def _problem(location: tuple[int | str, ...], message: str, given: Any) -> str:
+    if not location:
+        return message.removeprefix("Value error, ")
+    return f"{PREFIX}{str(location[0]).upper()}={given!r}: {message}"

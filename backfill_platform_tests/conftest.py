@@ -1,0 +1,41 @@
+"""What every test may rely on: UTC, and one lazy Spark session for those that ask for it."""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from backfill_platform.lakehouse.jars import jar_paths
+from backfill_platform.lakehouse.java import find_java, provide_java_home
+from backfill_platform.lakehouse.session import session_config, start_local_session
+from backfill_platform.settings import enter_environment, load_settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+os.environ["TZ"] = "UTC"
+time.tzset()
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
+    settings = load_settings(home=tmp_path_factory.mktemp("spark"))
+    java = find_java(java_home=settings.java_home, search_path=settings.search_path)
+    java_home = provide_java_home(java, settings.cache_dir)
+    enter_environment({"JAVA_HOME": str(java_home), "SPARK_LOCAL_IP": settings.host})
+    config = session_config(
+        jar_paths(settings.cache_dir), cores=2, warehouse=settings.warehouse, short_lived=True
+    )
+    session = start_local_session(config, master="local[2]", name="tests")
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A place for all data of one test; settings that are loaded in it point there."""
+    monkeypatch.setenv("BACKFILL_HOME", str(tmp_path))
+    return tmp_path
