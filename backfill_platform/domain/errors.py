@@ -10,6 +10,7 @@
         ├── SetupIncomplete      Python, Java, jars or the ledger are not ready
         ├── PlanRefused          an intent that cannot become a manifest
         ├── ManifestDrifted      what is deployed differs from what the manifest pinned
+        ├── RunUnknown           the ledger holds no such run, chunk or publication
         ├── IllegalTransition    a state may not be left that way
         ├── ChunkRefused         a chunk lies outside its manifest or overlaps another
         ├── ContractBroken       a transform's output is not what its table declares
@@ -22,6 +23,7 @@ Every message says what, which and what to do now. Adapters translate library er
 What a caller branches on (already published, lost race) is a return value and not an exception.
 """
 
+from datetime import date
 from typing import ClassVar
 
 
@@ -85,7 +87,9 @@ class PlanRefused(Terminal):
     code = "plan-refused"
 
     def __init__(self, reasons: tuple[str, ...]) -> None:
-        super().__init__("The plan is refused:\n" + "\n".join(f"  - {reason}" for reason in reasons))
+        super().__init__(
+            "The plan is refused:\n" + "\n".join(f"  - {reason}" for reason in reasons)
+        )
         self.reasons = reasons
 
 
@@ -102,6 +106,12 @@ class ManifestDrifted(Terminal):
         )
         self.run_id = run_id
         self.moved = moved
+
+
+class RunUnknown(Terminal):
+    """The ledger holds no such run, chunk or publication."""
+
+    code = "run-unknown"
 
 
 class IllegalTransition(Terminal):
@@ -132,6 +142,13 @@ class TargetMoved(Terminal):
     """The target's partitions no longer hold what the run was reviewed against."""
 
     code = "target-moved"
+
+    def __init__(
+        self, message: str, *, days: tuple[date, ...] = (), versions: tuple[int, ...] = ()
+    ) -> None:
+        super().__init__(message)
+        self.days = days  # the partitions that moved
+        self.versions = versions  # the target's versions that moved them, newest first
 
 
 class StagingIncomplete(Terminal):
