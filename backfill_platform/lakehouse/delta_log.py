@@ -1,0 +1,106 @@
+"""Reads single commits of a Delta log as they were written: who made them, which files they moved.
+
+delta-rs answers what a table holds now. This answers how it came to hold it, and gives the
+statistics of a file word for word, which delta-rs only shows decoded. Commits that log retention
+has removed are simply not there; whoever asks has to live with that.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+MILLISECONDS = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """One version of a table, as its log entry tells it."""
+
+    version: int
+    operation: str
+    committed_at: datetime | None
+    engine: str
+    user_metadata: str | None
+    added: Mapping[str, date | None]  # the day of each path, if the entry names one
+    removed: Mapping[str, date | None]
+
+    @property
+    def author(self) -> str:
+        """Who made it: our run, or what another writer says of itself."""
+        known = _json_object(self.user_metadata)
+        if "run_id" in known:
+            return f"run {known['run_id']}"
+        said = f", saying {self.user_metadata[:200]!r}" if self.user_metadata else ""
+        return f"{self.engine or 'an unnamed engine'}{said}"
+
+
+def read_commit(path: Path, version: int) -> Commit | None:
+    """Version `version` of the table at `path`, or nothing when its entry is gone."""
+    try:
+        text = _entry(path, version).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    actions = [json.loads(line) for line in text.splitlines() if line.strip()]
+    info = next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
+    return Commit(
+        version=version,
+        operation=info.get("operation", "an unnamed operation"),
+        committed_at=_instant(info.get("timestamp")),
+        engine=info.get("engineInfo", ""),
+        user_metadata=info.get("userMetadata"),
+        added=_days_by_path(action["add"] for action in actions if "add" in action),
+        removed=_days_by_path(action["remove"] for action in actions if "remove" in action),
+    )
+
+
+def read_statistics(path: Path) -> dict[str, str]:
+    """The statistics JSON of every file that a commit of this log ever added, by its path."""
+    entries = sorted((path / "_delta_log").glob("[0-9]" * 20 + ".json"))
+    return {
+        add["path"]: add["stats"]
+        for entry in entries
+        for add in _added_files(entry)
+        if add.get("stats")
+    }
+
+
+def _added_files(entry: Path) -> Iterator[dict[str, Any]]:
+    with entry.open(encoding="utf-8") as lines:
+        actions = (json.loads(line) for line in lines if '"add"' in line)
+        yield from (action["add"] for action in actions if "add" in action)
+
+
+def _entry(path: Path, version: int) -> Path:
+    return path / "_delta_log" / f"{version:020d}.json"
+
+
+def _days_by_path(files: Iterator[dict[str, Any]]) -> dict[str, date | None]:
+    return {file["path"]: _day(file.get("partitionValues")) for file in files}
+
+
+def _day(partition_values: Mapping[str, str | None] | None) -> date | None:
+    """Only tables with one partition column, of type date, are ours to explain."""
+    values = list((partition_values or {}).values())
+    if len(values) != 1 or values[0] is None:
+        return None
+    try:
+        return date.fromisoformat(values[0])
+    except ValueError:
+        return None
+
+
+def _instant(milliseconds: int | None) -> datetime | None:
+    if milliseconds is None:
+        return None
+    return datetime.fromtimestamp(milliseconds / MILLISECONDS, tz=UTC)
+
+
+def _json_object(text: str | None) -> dict[str, Any]:
+    try:
+        parsed = json.loads(text or "")
+    except ValueError:
+        return {}
+    return parsed if isinstance(parsed, dict) else {}

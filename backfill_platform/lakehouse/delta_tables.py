@@ -1,0 +1,208 @@
+"""Opens, creates and reads Delta tables without a JVM.
+
+Library errors end here: what leaves is a value or an error of the domain. Which tables are let in is
+decided in `delta_protocol`. Reading rows is Spark's work (`lakehouse.reading`); changing a target is
+the publisher's.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from deltalake import DeltaTable, Field, Schema
+from deltalake.exceptions import (
+    CommitFailedError,
+    DeltaError,
+    DeltaProtocolError,
+    SchemaMismatchError,
+    TableNotFoundError,
+)
+from deltalake.schema import PrimitiveType
+
+from backfill_platform.domain.contracts import LINEAGE_COLUMNS, Column, Contract
+from backfill_platform.domain.errors import (
+    BackfillError,
+    DeclarationInvalid,
+    EngineUnavailable,
+    LostRace,
+    UnsupportedTable,
+)
+from backfill_platform.domain.partitions import PartitionSet
+from backfill_platform.domain.publications import DataFile
+from backfill_platform.lakehouse.delta_files import TableState, table_columns, table_state
+from backfill_platform.lakehouse.delta_log import read_statistics
+from backfill_platform.lakehouse.delta_protocol import refuse_unsupported, refuse_unsupported_types
+
+LIBRARY_ERRORS = (DeltaError, OSError)
+
+# VACUUM keeps superseded files this long, so this is how long a rollback stays possible.
+DEFAULT_ROLLBACK_WINDOW = "interval 30 days"
+
+
+def create_table(
+    path: Path,
+    contract: Contract,
+    *,
+    partition_column: str,
+    extra_columns: tuple[Column, ...] = LINEAGE_COLUMNS,
+    rollback_window: str = DEFAULT_ROLLBACK_WINDOW,
+    configuration: Mapping[str, str] | None = None,
+) -> None:
+    """A target table. Doing it twice equals doing it once; another schema is refused."""
+    columns = (*contract.columns, *extra_columns)
+    properties = {"delta.deletedFileRetentionDuration": rollback_window, **(configuration or {})}
+    _create(path, columns, partition_column, properties)
+
+
+def create_staging_table(
+    path: Path,
+    contract: Contract,
+    *,
+    partition_column: str,
+    extra_columns: tuple[Column, ...] = LINEAGE_COLUMNS,
+) -> None:
+    """The run's empty staging table, made when the run opens: two chunks that both create it
+    conflict. Its columns take nulls, so that a gate can count them and show a failing row; the
+    publisher lets no null into a target's column that takes none."""
+    columns = tuple(
+        replace(column, is_nullable=column.name != partition_column)
+        for column in (*contract.columns, *extra_columns)
+    )
+    _create(path, columns, partition_column, {})
+
+
+def open_table(path: Path) -> DeltaTable | None:
+    """The newest version, or nothing where there is no table; refuses unsafe features."""
+    try:
+        table = DeltaTable(str(path))
+    except TableNotFoundError:
+        return None
+    except LIBRARY_ERRORS as error:
+        raise translated(error, path) from error
+    refuse_unsupported(table, path)
+    return table
+
+
+def read_table_state(path: Path, days: PartitionSet | None) -> TableState | None:
+    """What the table holds on `days`, or on all days, from one look at its log."""
+    table = open_table(path)
+    return None if table is None else state_of(table, path, days)
+
+
+def state_of(table: DeltaTable, path: Path, days: PartitionSet | None) -> TableState:
+    try:
+        return table_state(table, path, days)
+    except LIBRARY_ERRORS as error:
+        raise translated(error, path) from error
+
+
+def staged_files(path: Path, days: PartitionSet | None) -> tuple[DataFile, ...]:
+    """The active files of a staging table, with the statistics that publication carries over."""
+    state = read_table_state(path, days)
+    if state is None:
+        return ()
+    logged = read_statistics(path)
+    return tuple(
+        replace(file, statistics=logged.get(file.path, _count_alone(file)))
+        for files in state.files.values()
+        for file in files
+    )
+
+
+def published_version(path: Path, publication_id: str) -> int | None:
+    """The version in which a publication landed, if it did."""
+    table = open_table(path)
+    return None if table is None else landed_version(table, path, publication_id)
+
+
+def landed_version(table: DeltaTable, path: Path, publication_id: str) -> int | None:
+    """The publisher writes the table's version as the version of its app transaction, so the log
+    answers in one look whether a publication landed, and where."""
+    try:
+        return table.transaction_version(publication_id)
+    except LIBRARY_ERRORS as error:
+        raise translated(error, path) from error
+
+
+def translated(error: Exception, path: Path) -> BackfillError:
+    if isinstance(error, CommitFailedError):
+        return LostRace(f"{path}: another commit came first; read the table and decide again")
+    is_refusal = isinstance(error, DeltaProtocolError | SchemaMismatchError)
+    if is_refusal or "Unsupported" in str(error):
+        return UnsupportedTable(
+            f"{path}: Delta refuses it: {error}; make the table again without that feature"
+        )
+    return EngineUnavailable(
+        f"{path}: the Delta log could not be read or written: {error}; "
+        "check the storage and try again"
+    )
+
+
+def _create(
+    path: Path, columns: tuple[Column, ...], partition_column: str, properties: dict[str, str]
+) -> None:
+    if _exists_alike(path, columns, partition_column):
+        return
+    schema = Schema([Field(c.name, _delta_type(path, c), nullable=c.is_nullable) for c in columns])
+    try:
+        DeltaTable.create(
+            str(path), schema, partition_by=[partition_column], configuration=dict(properties)
+        )
+    except LIBRARY_ERRORS as error:
+        # Somebody else may have created it in between; then theirs has to be alike.
+        if not _exists_alike(path, columns, partition_column):
+            raise translated(error, path) from error
+
+
+def _exists_alike(path: Path, columns: tuple[Column, ...], partition_column: str) -> bool:
+    table = open_table(path)
+    if table is None:
+        return False
+    partitioned_by = table.metadata().partition_columns
+    problems = [*_column_problems(table_columns(table), columns)]
+    if partitioned_by != [partition_column]:
+        problems.append(f"it is partitioned by {partitioned_by} and not by {partition_column!r}")
+    if problems:
+        raise DeclarationInvalid(
+            subject=str(path),
+            field="schema",
+            problem=f"the table exists with another schema: {'; '.join(problems)}. "
+            "Declare what it holds, or plan a migration",
+        )
+    return True
+
+
+def _column_problems(found: tuple[Column, ...], declared: tuple[Column, ...]) -> list[str]:
+    there = {column.name: column for column in found}
+    wanted = {column.name: column for column in declared}
+    return [
+        *(f"column {name!r} is missing" for name in wanted if name not in there),
+        *(f"column {name!r} is not declared" for name in there if name not in wanted),
+        *(
+            f"column {name!r} is {_shape(there[name])} and not {_shape(wanted[name])}"
+            for name in wanted
+            if name in there and there[name] != wanted[name]
+        ),
+    ]
+
+
+def _shape(column: Column) -> str:
+    return column.type if column.is_nullable else f"{column.type} not null"
+
+
+def _delta_type(path: Path, column: Column) -> PrimitiveType:
+    refuse_unsupported_types(path, (column,))
+    try:
+        return PrimitiveType(column.type)
+    except ValueError as unknown:
+        raise DeclarationInvalid(
+            subject=str(path),
+            field=column.name,
+            problem=f"{column.type!r} is not a simple Delta type",
+        ) from unknown
+
+
+def _count_alone(file: DataFile) -> str:
+    """The log entry is gone: the count stays right, only data skipping is lost."""
+    return json.dumps({"numRecords": file.row_count})
