@@ -1,0 +1,56 @@
+"""Writes the one log entry of a publication, as a compare-and-swap on the table's version.
+
+It decides nothing: the caller has checked the base and the staged files of the very table value
+that it hands in. Any commit by anybody since then makes this one fail, and the caller looks again.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from deltalake import DeltaTable
+from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Transaction
+
+from backfill_platform.domain.publications import Publication
+from backfill_platform.lakehouse.delta_tables import LIBRARY_ERRORS, translated
+
+
+def commit_replacement(
+    table: DeltaTable, path: Path, publication: Publication, adds: Sequence[AddAction]
+) -> int:
+    """Adds the files and removes all else in the named days; the version in which it landed.
+
+    Raises `LostRace` when any other commit came after `table` was loaded. Another error leaves the
+    outcome unknown: the entry may be there.
+    """
+    version = table.version() + 1
+    actions: list[AddAction | RemoveAction] = [*adds]
+    try:
+        table.create_write_transaction(
+            actions,
+            "overwrite",
+            table.schema(),
+            [publication.partition_column],
+            [(publication.partition_column, "in", [str(day) for day in publication.days])],
+            commit_properties=_properties(publication, version),
+        )
+    except LIBRARY_ERRORS as error:
+        raise translated(error, path) from error
+    return version
+
+
+def user_metadata(publication: Publication) -> str:
+    """Canonical JSON: what Spark's history shows, and what rebuilds the ledger from the log."""
+    said = {**publication.commit_info, "publication_id": publication.publication_id}
+    return json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _properties(publication: Publication, version: int) -> CommitProperties:
+    return CommitProperties(
+        custom_metadata={"userMetadata": user_metadata(publication)},
+        # The transaction's version is the table's: so the log says where a publication landed.
+        app_transactions=[Transaction(publication.publication_id, version)],
+        # With retries, delta-rs commits after a concurrent append into the same partition without
+        # looking at it, and both sets of rows survive.
+        max_commit_retries=0,
+    )

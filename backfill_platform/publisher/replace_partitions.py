@@ -1,0 +1,141 @@
+"""Publishes staged partitions: the target's readers see all of them at once, or none.
+
+Staged files already lie where they will stay, so this moves metadata only. `publish` decides
+whether the publication may still be made, and tries until it landed, is refused, or lost too many
+races. What may be added is decided in `staged_files`, who moved a target is found in `movements`,
+and `commit` writes the one log entry. Verdicts and approvals are the engine's to check, before it
+comes here; the ledger is told by the engine, afterwards.
+"""
+
+from pathlib import Path
+
+from deltalake import DeltaTable
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+
+from backfill_platform.domain.errors import EngineUnavailable, LostRace, TargetMoved
+from backfill_platform.domain.partitions import PartitionSet
+from backfill_platform.domain.publications import (
+    AlreadyPublished,
+    Publication,
+    PublicationOutcome,
+    Published,
+)
+from backfill_platform.lakehouse.delta_files import TableState
+from backfill_platform.lakehouse.delta_tables import (
+    landed_version,
+    open_table,
+    published_version,
+    state_of,
+)
+from backfill_platform.publisher.commit import commit_replacement
+from backfill_platform.publisher.movements import moved_days, target_moved, version_that_added
+from backfill_platform.publisher.staged_files import check_staged_files, paths_in_target
+
+MAX_ATTEMPTS = 40  # every commit by anybody costs one; the pauses add up to about half a minute
+FIRST_PAUSE_SECONDS = 0.02
+LONGEST_PAUSE_SECONDS = 1.0
+
+
+def publish(
+    target: Path, staging: Path, publication: Publication, *, max_attempts: int = MAX_ATTEMPTS
+) -> PublicationOutcome:
+    """Replaces exactly `publication.days` of `target` by the staged files, in one commit.
+
+    Raises `TargetMoved` when a day no longer holds what was reviewed, `StagingIncomplete` when a
+    staged file is not what was measured, and `LostRace` when other writers won every attempt.
+
+    Invariant: readers see the target before or after a publication, never in between
+    (test_readers_see_before_or_after_and_nothing_else).
+    """
+    _check_scope(publication)
+    retrying = Retrying(
+        retry=retry_if_exception_type(LostRace),
+        stop=stop_after_attempt(max_attempts),
+        wait=wait_random_exponential(multiplier=FIRST_PAUSE_SECONDS, max=LONGEST_PAUSE_SECONDS),
+        reraise=True,
+    )
+    return retrying(lambda: _attempt(target, staging, publication, _number(retrying)))
+
+
+def _attempt(
+    target: Path, staging: Path, publication: Publication, number: int
+) -> PublicationOutcome:
+    table = _open_target(target, publication)
+    state = state_of(table, target, PartitionSet.of_days(publication.days))
+    landed = _landed(table, target, staging, publication, state)
+    if landed is not None:
+        return AlreadyPublished(version=landed)
+    _check_base(target, publication, state)
+    adds = check_staged_files(target, staging, publication, columns=state.columns)
+    try:
+        version = commit_replacement(table, target, publication, adds)
+    except EngineUnavailable:
+        # The commit may have landed before the failure; only the log knows.
+        version = published_version(target, publication.publication_id)
+        if version is None:
+            raise
+    return Published(
+        version=version,
+        row_count=sum(file.row_count for file in publication.files),
+        files_added=len(publication.files),
+        files_removed=sum(len(files) for files in state.files.values()),
+        attempts=number,
+    )
+
+
+def _check_scope(publication: Publication) -> None:
+    """An empty filter would be the caller's mistake, and a day without base an unreviewed one."""
+    if not publication.days:
+        raise ValueError(f"publication {publication.publication_id} names no day")
+    if set(publication.base) != set(publication.days):
+        raise ValueError(
+            f"publication {publication.publication_id} must name the base of exactly its days"
+        )
+
+
+def _open_target(target: Path, publication: Publication) -> DeltaTable:
+    table = open_table(target)
+    if table is None:
+        raise TargetMoved(
+            f"{publication.table}: there is no Delta table at {target}; "
+            "create the target and plan a new run",
+            days=publication.days,
+        )
+    return table
+
+
+def _landed(
+    table: DeltaTable, target: Path, staging: Path, publication: Publication, state: TableState
+) -> int | None:
+    """Invariant: publishing twice equals publishing once
+    (test_the_second_publication_changes_nothing).
+
+    The files are looked at too: a repeated commit would add and remove the same paths, and Spark
+    would then show an empty partition where delta-rs shows rows.
+    """
+    landed = landed_version(table, target, publication.publication_id)
+    if landed is not None:
+        return landed
+    own = paths_in_target(target, staging, publication)
+    active = own & {file.path for files in state.files.values() for file in files}
+    if not active:
+        return None
+    if active == own:
+        return version_that_added(target, active, newest=state.version)
+    raise TargetMoved(
+        f"{publication.table}: {len(active)} of {len(own)} staged files are already published; "
+        "publish only the days that are not",
+        days=publication.days,
+    )
+
+
+def _check_base(target: Path, publication: Publication, state: TableState) -> None:
+    """Invariant: a publication changes only the partitions that it names, and only if they still
+    hold what was reviewed (test_an_append_after_the_review_is_refused_and_not_merged)."""
+    moved = moved_days(publication, state)
+    if moved:
+        raise target_moved(target, publication, state, moved)
+
+
+def _number(retrying: Retrying) -> int:
+    return int(retrying.statistics["attempt_number"])
