@@ -1,8 +1,8 @@
 """Opens, creates and reads Delta tables without a JVM.
 
-Library errors end here: what leaves is a value or an error of the domain. Which tables are let in is
-decided in `delta_protocol`. Reading rows is Spark's work (`lakehouse.reading`); changing a target is
-the publisher's.
+Library errors end here: what leaves is a value or an error of the domain. Which tables are let in
+is decided in `delta_protocol`. Reading rows is Spark's work (`lakehouse.reading`); changing a
+target is the publisher's.
 """
 
 import json

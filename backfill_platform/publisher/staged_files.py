@@ -1,8 +1,8 @@
 """Decides whether staged files may be added to a target, and turns them into Delta's add actions.
 
 Delta checks nothing of what a commit adds: a file that is not there, one of another partition or
-one of another shape would become part of the table all the same. So all of it is looked at here, and
-files in the file system, because VACUUM cleans old staging away without a word in its log.
+one of another shape would become part of the table all the same. So all of it is looked at here,
+and files in the file system, because VACUUM cleans staging away without a word in its log.
 """
 
 import json
