@@ -17,6 +17,7 @@
         ├── GateFailed           staged data did not pass, so it may not be published
         ├── TargetMoved          the target no longer holds what the run was reviewed against
         ├── StagingIncomplete    staged files are missing or differ from what was measured
+        ├── LaunchFailed         a Dagster run ended without success; says what its first failed step said
         └── UnsupportedTable     a Delta table with features that would make publication unsafe
 
 Every message says what, which and what to do now. Adapters translate library errors at their edge.
@@ -161,3 +162,9 @@ class UnsupportedTable(Terminal):
     """A Delta table with features that would make publication unsafe."""
 
     code = "unsupported-table"
+
+
+class LaunchFailed(Terminal):
+    """A Dagster run ended without success; the message is that of its first failed step."""
+
+    code = "launch-failed"
