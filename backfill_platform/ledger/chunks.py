@@ -1,0 +1,231 @@
+"""Claims of chunks: who may compute which days of a run, for how long, and how it ended.
+
+Invariant: no two chunks that are at work or staged share a day of a run, and only the newest claim
+of a chunk may write about it (test_ledger_machine.py).
+"""
+
+from collections.abc import Collection
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import sqlalchemy as sa
+
+from backfill_platform.domain.chunks import (
+    ChunkBusy,
+    ChunkDone,
+    ChunkRecord,
+    ClaimedChunk,
+    ClaimOutcome,
+    build_chunk_id,
+)
+from backfill_platform.domain.errors import ChunkRefused, LostRace, RunUnknown
+from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.lifecycle import TERMINAL_STATES, ChunkStatus, RunState
+from backfill_platform.domain.partitions import DayRange
+from backfill_platform.ledger.schema import chunk_run, run
+
+_DONE = frozenset({ChunkStatus.STAGED, ChunkStatus.VALIDATED, ChunkStatus.PUBLISHED})
+_MAY_FAIL = frozenset({ChunkStatus.CLAIMED, ChunkStatus.STAGED, ChunkStatus.VALIDATED})
+
+
+def claim_chunk(
+    connection: sa.Connection,
+    run_id: RunId,
+    days: DayRange,
+    *,
+    worker: str,
+    lease_seconds: int,
+    now: datetime,
+) -> ClaimOutcome:
+    _lock_run(connection, run_id)
+    chunks = read_chunks(connection, run_id)
+    own = next((chunk for chunk in chunks if chunk.days == days), None)
+    if own is not None and own.status in _DONE:
+        return ChunkDone(chunk=own)
+    if own is not None and _is_at_work(own, now) and own.worker != worker:
+        return _busy(own)
+    others = [chunk for chunk in chunks if chunk.days != days and chunk.days.overlaps(days)]
+    holder = next((chunk for chunk in others if _holds_its_days(chunk, now)), None)
+    if holder is not None:
+        return _busy(holder)
+    for chunk in others:
+        _replace(connection, chunk)
+    return _write_claim(
+        connection,
+        run_id,
+        ClaimedChunk(
+            chunk_id=build_chunk_id(days),
+            days=days,
+            attempt=own.attempt + 1 if own else 1,
+            fencing_token=1 + max((chunk.fencing_token for chunk in chunks), default=0),
+            lease_expires_at=now + timedelta(seconds=lease_seconds),
+        ),
+        worker=worker,
+        now=now,
+    )
+
+
+def renew_lease(
+    connection: sa.Connection,
+    run_id: RunId,
+    chunk_id: str,
+    fencing_token: int,
+    *,
+    lease_seconds: int,
+    now: datetime,
+) -> ChunkRecord:
+    chunk = find_chunk(connection, run_id, chunk_id)
+    values = {"lease_expires_at": now + timedelta(seconds=lease_seconds)}
+    return write_chunk(connection, chunk, fencing_token, {ChunkStatus.CLAIMED}, values)
+
+
+def fail_chunk(
+    connection: sa.Connection,
+    run_id: RunId,
+    chunk_id: str,
+    fencing_token: int,
+    *,
+    error: str,
+    now: datetime,
+) -> ChunkRecord:
+    chunk = find_chunk(connection, run_id, chunk_id)
+    if chunk.status is ChunkStatus.FAILED and chunk.fencing_token == fencing_token:
+        return chunk
+    values = {"status": ChunkStatus.FAILED.value, "error": error, "finished_at": now}
+    return write_chunk(connection, chunk, fencing_token, _MAY_FAIL, values)
+
+
+def mark_published(connection: sa.Connection, run_id: RunId, chunk_id: str) -> ChunkRecord:
+    chunk = find_chunk(connection, run_id, chunk_id)
+    if chunk.status is ChunkStatus.PUBLISHED:
+        return chunk
+    values = {"status": ChunkStatus.PUBLISHED.value}
+    return write_chunk(connection, chunk, chunk.fencing_token, {ChunkStatus.VALIDATED}, values)
+
+
+def write_chunk(
+    connection: sa.Connection,
+    chunk: ChunkRecord,
+    fencing_token: int,
+    allowed: Collection[ChunkStatus],
+    values: dict[str, Any],
+) -> ChunkRecord:
+    """The guarded update: the database decides whether this claim is still the newest one."""
+    written = connection.execute(
+        chunk_run.update()
+        .where(
+            chunk_run.c.run_id == chunk.run_id,
+            chunk_run.c.chunk_id == chunk.chunk_id,
+            chunk_run.c.fencing_token == fencing_token,
+            chunk_run.c.status.in_([status.value for status in allowed]),
+        )
+        .values(**values)
+    )
+    if written.rowcount == 0:
+        raise LostRace(
+            f"Chunk {chunk.days} of run {chunk.run_id} is {chunk.status} under token "
+            f"{chunk.fencing_token} of {chunk.worker}; token {fencing_token} may not write this "
+            "any more. Claim it again."
+        )
+    return find_chunk(connection, chunk.run_id, chunk.chunk_id)
+
+
+def find_chunk(connection: sa.Connection, run_id: RunId, chunk_id: str) -> ChunkRecord:
+    row = connection.execute(
+        sa.select(chunk_run).where(chunk_run.c.run_id == run_id, chunk_run.c.chunk_id == chunk_id)
+    ).first()
+    if row is None:
+        raise RunUnknown(f"Run {run_id} has no chunk {chunk_id}; claim it first.")
+    return _read_chunk(row)
+
+
+def read_chunks(connection: sa.Connection, run_id: RunId) -> tuple[ChunkRecord, ...]:
+    rows = connection.execute(
+        sa.select(chunk_run)
+        .where(chunk_run.c.run_id == run_id)
+        .order_by(chunk_run.c.start_day, chunk_run.c.end_day_exclusive)
+    )
+    return tuple(_read_chunk(row) for row in rows)
+
+
+def covered_days(
+    connection: sa.Connection, run_id: RunId, statuses: Collection[ChunkStatus]
+) -> frozenset[date]:
+    chunks = read_chunks(connection, run_id)
+    return frozenset(day for chunk in chunks if chunk.status in statuses for day in chunk.days)
+
+
+def _lock_run(connection: sa.Connection, run_id: RunId) -> None:
+    """Claims of one run stand in line, or two that overlap could both find the days free."""
+    state = connection.scalar(
+        sa.select(run.c.state).where(run.c.run_id == run_id).with_for_update(key_share=True)
+    )
+    if state is None:
+        raise RunUnknown(f"The ledger holds no run {run_id}; plan it first.")
+    if RunState(state) in TERMINAL_STATES:
+        raise ChunkRefused(f"Run {run_id} is {state}, so nothing of it is computed any more.")
+
+
+def _is_at_work(chunk: ChunkRecord, now: datetime) -> bool:
+    return chunk.status is ChunkStatus.CLAIMED and chunk.lease_expires_at > now
+
+
+def _holds_its_days(chunk: ChunkRecord, now: datetime) -> bool:
+    return chunk.status in _DONE or _is_at_work(chunk, now)
+
+
+def _busy(holder: ChunkRecord) -> ChunkBusy:
+    if holder.status is ChunkStatus.CLAIMED:
+        until = f"{holder.lease_expires_at:%Y-%m-%d %H:%M:%S} UTC"
+        reason = f"{holder.worker} computes {holder.days}, until {until} at the latest; wait for it"
+    else:
+        reason = f"{holder.days} is {holder.status} as one chunk; ask for exactly these days"
+    return ChunkBusy(holder=holder, reason=reason)
+
+
+def _replace(connection: sa.Connection, chunk: ChunkRecord) -> None:
+    """Failed or abandoned: its days now belong to others, and its worker may write no more."""
+    write_chunk(
+        connection,
+        chunk,
+        chunk.fencing_token,
+        {ChunkStatus.CLAIMED, ChunkStatus.FAILED, ChunkStatus.REPLACED},
+        {"status": ChunkStatus.REPLACED.value},
+    )
+
+
+def _write_claim(
+    connection: sa.Connection,
+    run_id: RunId,
+    claimed: ClaimedChunk,
+    *,
+    worker: str,
+    now: datetime,
+) -> ClaimedChunk:
+    key = {"run_id": run_id, "chunk_id": claimed.chunk_id}
+    values: dict[str, Any] = {
+        "start_day": claimed.days.start,
+        "end_day_exclusive": claimed.days.end_exclusive,
+        "status": ChunkStatus.CLAIMED.value,
+        "attempt": claimed.attempt,
+        "worker": worker,
+        "fencing_token": claimed.fencing_token,
+        "lease_expires_at": claimed.lease_expires_at,
+        "input_count": None,
+        "output_count": None,
+        "checksum": None,
+        "started_at": now,
+        "finished_at": None,
+        "error": None,
+    }
+    if claimed.attempt == 1:
+        connection.execute(chunk_run.insert().values(**key, **values))
+    else:
+        connection.execute(chunk_run.update().filter_by(**key).values(**values))
+    return claimed
+
+
+def _read_chunk(row: sa.Row[Any]) -> ChunkRecord:
+    fields = dict(row._mapping)
+    days = DayRange(fields.pop("start_day"), fields.pop("end_day_exclusive"))
+    return ChunkRecord(**{**fields, "days": days, "status": ChunkStatus(fields["status"])})

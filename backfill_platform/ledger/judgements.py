@@ -1,0 +1,205 @@
+"""Measurements of staged partitions and the verdicts on them; the newest of each is kept.
+
+Older ones are in the evidence. A verdict speaks of staged data: when a chunk is staged again, the
+verdicts on what was there before are gone (test_staging_again_forgets_older_verdicts).
+"""
+
+import dataclasses
+from collections.abc import Iterable
+from datetime import date, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from backfill_platform.domain.chunks import ChunkCounts, ChunkRecord
+from backfill_platform.domain.errors import ChunkRefused
+from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.lifecycle import ChunkStatus
+from backfill_platform.domain.measurements import PartitionMeasurement
+from backfill_platform.domain.partitions import DayRange, PartitionSet
+from backfill_platform.domain.verdicts import Gate, Outcome, Verdict
+from backfill_platform.ledger.chunks import find_chunk, write_chunk
+from backfill_platform.ledger.schema import partition_measurement, verdict
+
+_OWN_COLUMNS = ("day", "row_count", "checksum")  # of a measurement; the rest is `numbers`
+
+
+def finish_staging(
+    connection: sa.Connection,
+    run_id: RunId,
+    chunk_id: str,
+    fencing_token: int,
+    counts: ChunkCounts,
+    measured: tuple[PartitionMeasurement, ...],
+    now: datetime,
+) -> ChunkRecord:
+    chunk = find_chunk(connection, run_id, chunk_id)
+    _refuse_days_outside(chunk, (found.day for found in measured))
+    if chunk.fencing_token == fencing_token and (chunk.status, chunk.checksum) == (
+        ChunkStatus.STAGED,
+        counts.checksum,
+    ):
+        return chunk
+    values = {
+        "status": ChunkStatus.STAGED.value,
+        "input_count": counts.input_count,
+        "output_count": counts.output_count,
+        "checksum": counts.checksum,
+        "finished_at": now,
+    }
+    staged = write_chunk(connection, chunk, fencing_token, {ChunkStatus.CLAIMED}, values)
+    _write_measurements(connection, staged, measured)
+    return staged
+
+
+def record_verdicts(
+    connection: sa.Connection,
+    run_id: RunId,
+    chunk_id: str,
+    fencing_token: int | None,
+    verdicts: tuple[Verdict, ...],
+    now: datetime,
+) -> ChunkRecord:
+    chunk = find_chunk(connection, run_id, chunk_id)
+    _refuse_days_outside(chunk, (given.day for given in verdicts))
+    _refuse_unjudged_days(chunk, verdicts)
+    token = chunk.fencing_token if fencing_token is None else fencing_token
+    if token == chunk.fencing_token and _is_recorded(connection, chunk, verdicts):
+        return chunk
+    judged = write_chunk(connection, chunk, token, {ChunkStatus.STAGED}, _judgement(verdicts))
+    _write_verdicts(connection, judged, verdicts, now)
+    return judged
+
+
+def read_measurements(
+    connection: sa.Connection, run_id: RunId, days: Iterable[date] | None
+) -> tuple[PartitionMeasurement, ...]:
+    rows = connection.execute(
+        _of_days(partition_measurement, run_id, days).order_by(partition_measurement.c.day)
+    )
+    return tuple(
+        PartitionMeasurement(
+            day=row.day, row_count=row.row_count, checksum=row.checksum, **row.numbers
+        )
+        for row in rows
+    )
+
+
+def read_verdicts(
+    connection: sa.Connection, run_id: RunId, days: Iterable[date] | None
+) -> tuple[Verdict, ...]:
+    rows = connection.execute(
+        _of_days(verdict, run_id, days).order_by(verdict.c.day, verdict.c.gate)
+    )
+    return tuple(
+        Verdict(
+            gate=Gate(row.gate),
+            day=row.day,
+            outcome=Outcome(row.outcome),
+            expected=row.expected,
+            found=row.found,
+            message=row.message,
+        )
+        for row in rows
+    )
+
+
+def _write_measurements(
+    connection: sa.Connection, chunk: ChunkRecord, measured: tuple[PartitionMeasurement, ...]
+) -> None:
+    _forget(connection, partition_measurement, chunk.run_id, chunk.days)
+    _forget(connection, verdict, chunk.run_id, chunk.days)
+    rows = [
+        {
+            "run_id": chunk.run_id,
+            "chunk_id": chunk.chunk_id,
+            "attempt": chunk.attempt,
+            **_measurement_columns(found),
+        }
+        for found in measured
+    ]
+    if rows:
+        connection.execute(partition_measurement.insert(), rows)
+
+
+def _write_verdicts(
+    connection: sa.Connection, chunk: ChunkRecord, verdicts: tuple[Verdict, ...], now: datetime
+) -> None:
+    rows = [
+        {
+            "run_id": chunk.run_id,
+            "day": given.day,
+            "gate": given.gate.value,
+            "outcome": given.outcome.value,
+            "expected": given.expected,
+            "found": given.found,
+            "message": given.message,
+            "judged_at": now,
+        }
+        for given in verdicts
+    ]
+    _forget(connection, verdict, chunk.run_id, chunk.days)
+    connection.execute(verdict.insert(), rows)
+
+
+def _is_recorded(
+    connection: sa.Connection, chunk: ChunkRecord, verdicts: tuple[Verdict, ...]
+) -> bool:
+    if chunk.status in {ChunkStatus.CLAIMED, ChunkStatus.STAGED}:
+        return False  # verdicts that are still there speak of an earlier attempt
+    return set(read_verdicts(connection, chunk.run_id, chunk.days)) == set(verdicts)
+
+
+def _judgement(verdicts: tuple[Verdict, ...]) -> dict[str, Any]:
+    failed = [given for given in verdicts if not given.has_passed]
+    if not failed:
+        return {"status": ChunkStatus.VALIDATED.value, "error": None}
+    first = failed[0]
+    error = f"{len(failed)} verdicts are negative; {first.gate} of {first.day}: {first.message}"
+    return {"status": ChunkStatus.FAILED.value, "error": error}
+
+
+def _refuse_unjudged_days(chunk: ChunkRecord, verdicts: tuple[Verdict, ...]) -> None:
+    """Nothing follows from silence: a day without a verdict has not passed."""
+    unjudged = sorted(set(chunk.days) - {given.day for given in verdicts})
+    if unjudged:
+        raise ChunkRefused(
+            f"Chunk {chunk.days} of run {chunk.run_id}: no verdict on {_named(unjudged)}. "
+            "Judge every day of the chunk."
+        )
+
+
+def _refuse_days_outside(chunk: ChunkRecord, days: Iterable[date]) -> None:
+    strange = sorted({day for day in days if day not in chunk.days})
+    if strange:
+        raise ChunkRefused(
+            f"Chunk {chunk.days} of run {chunk.run_id} does not hold {_named(strange)}. "
+            "Claim the chunk that does."
+        )
+
+
+def _named(days: Iterable[date]) -> str:
+    return str(PartitionSet.of_days(days))
+
+
+def _measurement_columns(found: PartitionMeasurement) -> dict[str, Any]:
+    fields = dataclasses.asdict(found)
+    own = {name: fields.pop(name) for name in _OWN_COLUMNS}
+    return {**own, "numbers": fields}
+
+
+def _of_days(
+    table: sa.Table, run_id: RunId, days: Iterable[date] | None
+) -> sa.Select[tuple[Any, ...]]:
+    of_run = sa.select(table).where(table.c.run_id == run_id)
+    return of_run if days is None else of_run.where(table.c.day.in_(list(days)))
+
+
+def _forget(connection: sa.Connection, table: sa.Table, run_id: RunId, days: DayRange) -> None:
+    connection.execute(
+        table.delete().where(
+            table.c.run_id == run_id,
+            table.c.day >= days.start,
+            table.c.day < days.end_exclusive,
+        )
+    )

@@ -1,0 +1,160 @@
+"""The ledger's tables as they are now. Migrations lead here; a test finds any difference.
+
+`run` is a projection for quick reading; `run_event` is the truth. What must not change is kept by
+triggers, which stand in the migrations.
+"""
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+import sqlalchemy as sa
+
+from backfill_platform.domain.lifecycle import ChunkStatus, RunState
+from backfill_platform.domain.runs import PublicationFact
+from backfill_platform.domain.verdicts import Outcome
+from backfill_platform.ledger.column_types import CanonicalJson, UtcInstant
+
+# Constraints need names before a later migration can drop them.
+metadata = sa.MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def _one_of(column: str, words: Iterable[StrEnum]) -> sa.CheckConstraint:
+    allowed = ", ".join(f"'{word.value}'" for word in words)
+    return sa.CheckConstraint(f"{column} IN ({allowed})", name=column)
+
+
+run = sa.Table(
+    "run",
+    metadata,
+    sa.Column("run_id", sa.String(120), primary_key=True),
+    sa.Column("group_id", sa.String(200), nullable=False, index=True),
+    sa.Column("origin", sa.String(400), nullable=False, unique=True),
+    sa.Column("table_name", sa.String(200), nullable=False),
+    sa.Column("kind", sa.String(40), nullable=False),
+    sa.Column("mode", sa.String(40), nullable=False),
+    sa.Column("transform_version", sa.String(40), nullable=False),
+    sa.Column("state", sa.String(40), nullable=False),
+    sa.Column("manifest_json", sa.Text, nullable=False),
+    sa.Column("manifest_digest", sa.String(64), nullable=False),
+    sa.Column("actor", sa.String(200), nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("planned_at", UtcInstant, nullable=False),
+    sa.Column("updated_at", UtcInstant, nullable=False),
+    sa.Column("superseded_by_run_id", sa.ForeignKey("run.run_id")),
+    _one_of("state", RunState),
+    sa.Index(None, "table_name", "planned_at"),
+)
+
+run_event = sa.Table(
+    "run_event",
+    metadata,
+    sa.Column("run_id", sa.ForeignKey("run.run_id"), primary_key=True),
+    sa.Column("seq", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("actor", sa.String(200), nullable=False),
+    sa.Column("at", UtcInstant, nullable=False),
+    sa.Column("cause", sa.Text, nullable=False),
+    sa.Column("from_state", sa.String(40)),
+    sa.Column("to_state", sa.String(40), nullable=False),
+    sa.Column("details", CanonicalJson, nullable=False),
+    sa.Column("previous_hash", sa.String(64), nullable=False),
+    sa.Column("hash", sa.String(64), nullable=False),
+)
+
+chunk_run = sa.Table(
+    "chunk_run",
+    metadata,
+    sa.Column("run_id", sa.ForeignKey("run.run_id"), primary_key=True),
+    sa.Column("chunk_id", sa.String(40), primary_key=True),
+    sa.Column("start_day", sa.Date, nullable=False),
+    sa.Column("end_day_exclusive", sa.Date, nullable=False),
+    sa.Column("status", sa.String(40), nullable=False),
+    sa.Column("attempt", sa.Integer, nullable=False),
+    sa.Column("worker", sa.String(200), nullable=False),
+    sa.Column("fencing_token", sa.BigInteger, nullable=False),
+    sa.Column("lease_expires_at", UtcInstant, nullable=False),
+    sa.Column("input_count", sa.BigInteger),
+    sa.Column("output_count", sa.BigInteger),
+    sa.Column("checksum", sa.String(200)),
+    sa.Column("started_at", UtcInstant, nullable=False),
+    sa.Column("finished_at", UtcInstant),
+    sa.Column("error", sa.Text),
+    _one_of("status", ChunkStatus),
+    sa.CheckConstraint("start_day < end_day_exclusive", name="days"),
+)
+
+partition_measurement = sa.Table(
+    "partition_measurement",
+    metadata,
+    sa.Column("run_id", sa.String(120), primary_key=True),
+    sa.Column("day", sa.Date, primary_key=True),
+    sa.Column("chunk_id", sa.String(40), nullable=False),
+    sa.Column("attempt", sa.Integer, nullable=False),
+    sa.Column("row_count", sa.BigInteger, nullable=False),
+    sa.Column("checksum", sa.String(200), nullable=False),
+    sa.Column("numbers", CanonicalJson, nullable=False),
+    sa.ForeignKeyConstraint(["run_id", "chunk_id"], ["chunk_run.run_id", "chunk_run.chunk_id"]),
+)
+
+verdict = sa.Table(
+    "verdict",
+    metadata,
+    sa.Column("run_id", sa.ForeignKey("run.run_id"), primary_key=True),
+    sa.Column("day", sa.Date, primary_key=True),
+    sa.Column("gate", sa.String(60), primary_key=True),
+    sa.Column("outcome", sa.String(40), nullable=False),
+    sa.Column("expected", sa.Text, nullable=False),
+    sa.Column("found", sa.Text, nullable=False),
+    sa.Column("message", sa.Text, nullable=False),
+    sa.Column("judged_at", UtcInstant, nullable=False),
+    _one_of("outcome", Outcome),
+)
+
+publication = sa.Table(
+    "publication",
+    metadata,
+    sa.Column("publication_id", sa.String(200), primary_key=True),
+    sa.Column("run_id", sa.ForeignKey("run.run_id"), nullable=False, index=True),
+    sa.Column("table_name", sa.String(200), nullable=False),
+    sa.Column("days", CanonicalJson, nullable=False),
+    sa.Column("intent_at", UtcInstant, nullable=False),
+    sa.Column("intent", CanonicalJson, nullable=False),
+    sa.Column("fact_at", UtcInstant),
+    sa.Column("version", sa.BigInteger),
+    sa.Column("outcome", sa.String(40)),
+    _one_of("outcome", PublicationFact),
+    sa.CheckConstraint("(fact_at IS NULL) = (outcome IS NULL)", name="fact"),
+)
+
+_NOT_SUPERSEDED = sa.text("superseded_at IS NULL")
+
+accepted_output = sa.Table(
+    "accepted_output",
+    metadata,
+    sa.Column("table_name", sa.String(200), primary_key=True),
+    sa.Column("day", sa.Date, primary_key=True),
+    sa.Column("publication_id", sa.ForeignKey("publication.publication_id"), primary_key=True),
+    sa.Column("run_id", sa.ForeignKey("run.run_id"), nullable=False, index=True),
+    sa.Column("row_count", sa.BigInteger, nullable=False),
+    sa.Column("checksum", sa.String(200), nullable=False),
+    sa.Column("target_version", sa.BigInteger, nullable=False),
+    sa.Column("accepted_at", UtcInstant, nullable=False),
+    sa.Column("superseded_at", UtcInstant),
+    sa.Column("superseded_by_run_id", sa.ForeignKey("run.run_id")),
+    # Invariant: a partition has one accepted run at most (test_one_row_is_current_per_partition).
+    sa.Index(
+        "uq_accepted_output_current",
+        "table_name",
+        "day",
+        unique=True,
+        sqlite_where=_NOT_SUPERSEDED,
+        postgresql_where=_NOT_SUPERSEDED,
+    ),
+)

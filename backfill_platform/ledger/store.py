@@ -1,0 +1,286 @@
+"""The ledger as the rest of the platform sees it: each method is one transaction.
+
+What is written and why is decided in the modules beside this one. Time always comes in as `now`.
+Values in, values out; an operation that is done twice equals one that is done once.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from datetime import date, datetime
+from typing import Any, Self
+
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+
+from backfill_platform.domain.chunks import ChunkCounts, ChunkRecord, ClaimOutcome, build_chunk_id
+from backfill_platform.domain.errors import LostRace, SetupIncomplete
+from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.lifecycle import ChunkStatus, RunState
+from backfill_platform.domain.measurements import PartitionMeasurement
+from backfill_platform.domain.partitions import DayRange
+from backfill_platform.domain.runs import (
+    AcceptedPartition,
+    AcceptedRows,
+    LostRaceValue,
+    Moved,
+    NewRun,
+    PublicationIntent,
+    PublicationRecord,
+    RunEvent,
+    RunRecord,
+)
+from backfill_platform.domain.verdicts import Verdict
+from backfill_platform.ledger import accepted as _accepted
+from backfill_platform.ledger import chunks as _chunks
+from backfill_platform.ledger import events as _events
+from backfill_platform.ledger import judgements as _judgements
+from backfill_platform.ledger import publications as _publications
+from backfill_platform.ledger import runs as _runs
+from backfill_platform.ledger.column_types import require_aware
+from backfill_platform.ledger.database import make_engine, reading, writing
+from backfill_platform.ledger.migrate import (
+    current_revision,
+    head_revision,
+    refuse_unknown_revision,
+)
+
+_REGISTER_ATTEMPTS = 100
+
+
+class Ledger:
+    def __init__(self, engine: sa.Engine) -> None:
+        self._engine = engine
+
+    @classmethod
+    def open(cls, url: str) -> Self:
+        revision = current_revision(url)
+        refuse_unknown_revision(url, revision)
+        if revision != head_revision():
+            place = sa.make_url(url).render_as_string(hide_password=True)
+            raise SetupIncomplete(
+                f"The ledger {place} is at revision {revision or 'none'}, and this version of the "
+                f"platform needs {head_revision()}. Run `backfill setup`."
+            )
+        return cls(make_engine(url))
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    def _read(self) -> AbstractContextManager[sa.Connection]:
+        return reading(self._engine)
+
+    @contextmanager
+    def _write(self, now: datetime) -> Iterator[sa.Connection]:
+        require_aware(now)
+        with writing(self._engine) as connection:
+            yield connection
+
+    def register_run(
+        self,
+        make_run: Callable[[int], NewRun],
+        *,
+        table: str,
+        transform_version: str,
+        planned_on: date,
+        now: datetime,
+    ) -> RunRecord:
+        """The run of the new run's origin: the one that is known already, or else this one.
+
+        `make_run` gets the next free number for a run id. It is called without a lock, and again
+        when another run took that number meanwhile.
+        """
+        for _ in range(_REGISTER_ATTEMPTS):
+            new = make_run(self.next_number(table, transform_version, planned_on))
+            registered = self._insert_if_absent(new, now)
+            if registered is not None:
+                return registered
+        raise LostRace(f"{new.run_id}: others register runs of {table} all the time; try again.")
+
+    def _insert_if_absent(self, new: NewRun, now: datetime) -> RunRecord | None:
+        try:
+            with self._write(now) as connection:
+                known = _runs.find_run_by_origin(connection, new.origin)
+                if known is not None or _runs.is_taken(connection, new.run_id):
+                    return known
+                return _runs.insert_run(connection, new, now)
+        except IntegrityError:  # where writers are not alone: origin or number went meanwhile
+            return self.run_by_origin(new.origin)
+
+    def next_number(self, table: str, transform_version: str, planned_on: date) -> int:
+        with self._read() as connection:
+            return _runs.next_number(connection, table, transform_version, planned_on)
+
+    def run(self, run_id: RunId) -> RunRecord:
+        with self._read() as connection:
+            return _runs.find_run(connection, run_id)
+
+    def run_by_origin(self, origin: str) -> RunRecord | None:
+        with self._read() as connection:
+            return _runs.find_run_by_origin(connection, origin)
+
+    def runs(self, table: str | None = None, *, limit: int = 100) -> tuple[RunRecord, ...]:
+        """The newest first."""
+        with self._read() as connection:
+            return _runs.list_runs(connection, table, limit)
+
+    def runs_without_accepted(self, table: str) -> tuple[RunId, ...]:
+        with self._read() as connection:
+            return _accepted.runs_without_accepted(connection, table)
+
+    def events(self, run_id: RunId) -> tuple[RunEvent, ...]:
+        with self._read() as connection:
+            return _events.read_events(connection, run_id)
+
+    def verify_events(self, run_id: RunId) -> int | None:
+        """The number of the first event that cannot be trusted; nothing when all can."""
+        with self._read() as connection:
+            record = _runs.find_run(connection, run_id)
+            return _events.first_broken_event(record, _events.read_events(connection, run_id))
+
+    def move(
+        self,
+        run_id: RunId,
+        from_state: RunState,
+        to_state: RunState,
+        *,
+        actor: str,
+        cause: str,
+        details: Mapping[str, Any],
+        now: datetime,
+        superseded_by: RunId | None = None,
+    ) -> Moved | LostRaceValue:
+        _runs.refuse_illegal_move(run_id, from_state, to_state)
+        with self._write(now) as connection:
+            return _runs.move_run(
+                connection,
+                run_id,
+                from_state,
+                to_state,
+                actor=actor,
+                cause=cause,
+                details=details,
+                now=now,
+                superseded_by=superseded_by,
+            )
+
+    def claim_chunk(
+        self, run_id: RunId, days: DayRange, *, worker: str, lease_seconds: int, now: datetime
+    ) -> ClaimOutcome:
+        with self._write(now) as connection:
+            return _chunks.claim_chunk(
+                connection, run_id, days, worker=worker, lease_seconds=lease_seconds, now=now
+            )
+
+    def renew_lease(
+        self,
+        run_id: RunId,
+        chunk_id: str,
+        fencing_token: int,
+        *,
+        lease_seconds: int,
+        now: datetime,
+    ) -> ChunkRecord:
+        with self._write(now) as connection:
+            return _chunks.renew_lease(
+                connection, run_id, chunk_id, fencing_token, lease_seconds=lease_seconds, now=now
+            )
+
+    def finish_chunk_staging(
+        self,
+        run_id: RunId,
+        chunk_id: str,
+        fencing_token: int,
+        *,
+        counts: ChunkCounts,
+        measurements: Iterable[PartitionMeasurement],
+        now: datetime,
+    ) -> ChunkRecord:
+        with self._write(now) as connection:
+            return _judgements.finish_staging(
+                connection, run_id, chunk_id, fencing_token, counts, tuple(measurements), now
+            )
+
+    def fail_chunk(
+        self, run_id: RunId, chunk_id: str, fencing_token: int, *, error: str, now: datetime
+    ) -> ChunkRecord:
+        with self._write(now) as connection:
+            return _chunks.fail_chunk(
+                connection, run_id, chunk_id, fencing_token, error=error, now=now
+            )
+
+    def record_verdicts(
+        self,
+        run_id: RunId,
+        days: DayRange,
+        verdicts: Iterable[Verdict],
+        *,
+        now: datetime,
+        fencing_token: int | None = None,
+    ) -> ChunkRecord:
+        """The chunk is VALIDATED when all passed, else FAILED.
+
+        Whoever hands the token of the claim whose data it judged is refused when the chunk has
+        been staged again since; without a token the verdicts are taken to speak of the newest.
+        """
+        with self._write(now) as connection:
+            return _judgements.record_verdicts(
+                connection, run_id, build_chunk_id(days), fencing_token, tuple(verdicts), now
+            )
+
+    def mark_chunk_published(self, run_id: RunId, days: DayRange, *, now: datetime) -> ChunkRecord:
+        with self._write(now) as connection:
+            return _chunks.mark_published(connection, run_id, build_chunk_id(days))
+
+    def chunks(self, run_id: RunId) -> tuple[ChunkRecord, ...]:
+        with self._read() as connection:
+            return _chunks.read_chunks(connection, run_id)
+
+    def covered_days(self, run_id: RunId, statuses: Collection[ChunkStatus]) -> frozenset[date]:
+        with self._read() as connection:
+            return _chunks.covered_days(connection, run_id, statuses)
+
+    def measurements(
+        self, run_id: RunId, days: Iterable[date] | None = None
+    ) -> tuple[PartitionMeasurement, ...]:
+        with self._read() as connection:
+            return _judgements.read_measurements(connection, run_id, days)
+
+    def verdicts(self, run_id: RunId, days: Iterable[date] | None = None) -> tuple[Verdict, ...]:
+        with self._read() as connection:
+            return _judgements.read_verdicts(connection, run_id, days)
+
+    def record_intent(self, intent: PublicationIntent, *, now: datetime) -> PublicationRecord:
+        with self._write(now) as connection:
+            return _publications.write_intent(connection, intent, now)
+
+    def record_fact(
+        self,
+        publication_id: str,
+        *,
+        version: int,
+        accepted: Iterable[AcceptedRows],
+        now: datetime,
+    ) -> PublicationRecord:
+        with self._write(now) as connection:
+            return _publications.write_fact(
+                connection, publication_id, version, tuple(accepted), now
+            )
+
+    def give_up_intent(self, publication_id: str, *, now: datetime) -> PublicationRecord:
+        """For recovery: the target's log does not hold it, and nobody will commit it any more."""
+        with self._write(now) as connection:
+            return _publications.give_up_intent(connection, publication_id, now)
+
+    def open_intents(self, run_id: RunId | None = None) -> tuple[PublicationRecord, ...]:
+        """Those whose outcome only the target's log knows, the oldest first."""
+        with self._read() as connection:
+            return _publications.read_open_intents(connection, run_id)
+
+    def accepted(self, table: str, days: Iterable[date]) -> dict[date, AcceptedPartition]:
+        with self._read() as connection:
+            return _accepted.read_accepted(connection, table, days)
+
+    def accepted_history(self, table: str, day: date) -> tuple[AcceptedPartition, ...]:
+        """The oldest version of the target first; the last one is what consumers see."""
+        with self._read() as connection:
+            return _accepted.read_history(connection, table, day)
