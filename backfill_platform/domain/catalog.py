@@ -43,9 +43,7 @@ class Catalog:
 
     def downstream_of(self, table: str) -> tuple[TableSpec, ...]:
         return tuple(
-            spec
-            for spec in self.tables.values()
-            if any(used.name == table for used in spec.inputs)
+            spec for spec in self.tables.values() if any(used.name == table for used in spec.inputs)
         )
 
 

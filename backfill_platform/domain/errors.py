@@ -17,7 +17,8 @@
         ├── GateFailed           staged data did not pass, so it may not be published
         ├── TargetMoved          the target no longer holds what the run was reviewed against
         ├── StagingIncomplete    staged files are missing or differ from what was measured
-        ├── LaunchFailed         a Dagster run ended without success; says what its first failed step said
+        ├── EvidenceBroken       evidence was changed after it was written
+        ├── LaunchFailed         a Dagster run ended without success
         └── UnsupportedTable     a Delta table with features that would make publication unsafe
 
 Every message says what, which and what to do now. Adapters translate library errors at their edge.
@@ -162,6 +163,12 @@ class UnsupportedTable(Terminal):
     """A Delta table with features that would make publication unsafe."""
 
     code = "unsupported-table"
+
+
+class EvidenceBroken(Terminal):
+    """Evidence was changed after it was written."""
+
+    code = "evidence-broken"
 
 
 class LaunchFailed(Terminal):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast
 
 from backfill_platform.domain.identity import GroupId, RunId
 from backfill_platform.domain.modes import (
@@ -114,27 +114,22 @@ def manifest_json(manifest: Manifest) -> str:
 
 def _plain(value: Any) -> Any:
     match value:
-        case None | bool() | int():
-            return value
-        case StrEnum():
-            return value.value
-        case str():
-            return value
-        case PartitionSet():
-            return [_plain(days) for days in value.ranges]
+        case None | bool() | int() | str():
+            return value.value if isinstance(value, StrEnum) else value
         case datetime() | date():
             return value.isoformat()
+        case PartitionSet():
+            return [_plain(days) for days in value.ranges]
         case Mapping():
-            return {str(_plain(key)): _plain(item) for key, item in value.items()}
-        case tuple() | list():
-            return [_plain(item) for item in value]
-        case _ if dataclasses.is_dataclass(value):
+            items = cast(Mapping[Any, Any], value).items()
+            return {str(_plain(key)): _plain(item) for key, item in items}
+        case tuple():
+            return [_plain(item) for item in cast(tuple[Any, ...], value)]
+        case _:
             return {
                 field.name: _plain(getattr(value, field.name))
                 for field in dataclasses.fields(value)
             }
-        case _:
-            raise TypeError(f"a manifest cannot hold {value!r}")
 
 
 def manifest_from_json(text: str) -> Manifest:

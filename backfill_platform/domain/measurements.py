@@ -1,8 +1,11 @@
 """Numbers taken from data, one record per partition; what gates judge and evidence keeps."""
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
+
+EMPTY_CHECKSUM = "0:0000000000000000"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,3 +27,25 @@ class SourceMeasurement:
 
     day: date
     measures: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a partition holds, as far as anybody can tell two contents apart."""
+
+    row_count: int
+    checksum: str
+
+
+def content_by_day(
+    measured: Iterable[PartitionMeasurement], days: Iterable[date]
+) -> dict[date, Content]:
+    """A day without a measurement has no rows: Spark groups nothing where there is nothing."""
+    known = {one.day: Content(one.row_count, one.checksum) for one in measured}
+    return {day: known.get(day, Content(0, EMPTY_CHECKSUM)) for day in days}
+
+
+def combined_checksum(measured: Iterable[PartitionMeasurement]) -> str:
+    """One checksum of a chunk, from those of its partitions."""
+    lines = sorted(f"{one.day} {one.row_count} {one.checksum}" for one in measured)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()

@@ -37,7 +37,9 @@ class Knowledge(StrEnum):
     """Which arrivals a day of output may use."""
 
     AS_KNOWN_THEN = "AS_KNOWN_THEN"  # only what had arrived by the end of that day
-    UP_TO_SNAPSHOT = "UP_TO_SNAPSHOT"  # also what arrived later, within the input's declared lateness
+    UP_TO_SNAPSHOT = (
+        "UP_TO_SNAPSHOT"  # also what arrived later, within the input's declared lateness
+    )
 
 
 class ReferenceSemantics(StrEnum):

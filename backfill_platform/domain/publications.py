@@ -1,7 +1,7 @@
 """What a publication adds, what it replaces, and how it may end.
 
-A publication is described before it is made: which staged files become visible, in which partitions,
-and which files those partitions held when the run was planned and reviewed.
+A publication is described before it is made: which staged files become visible, in which
+partitions, and which files those partitions held when the run was planned and reviewed.
 """
 
 import hashlib

@@ -15,7 +15,7 @@ from backfill_platform.domain.transforms import Frames, TransformContext, Transf
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSource:
-    """Files that somebody else lands, one folder `<day_column>=<day>` a day, below the landing root."""
+    """Files that others land below the landing root, one folder `<day_column>=<day>` a day."""
 
     name: str
     path: str  # relative to the landing root

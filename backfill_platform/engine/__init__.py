@@ -1,1 +1,1 @@
-"""The use cases: the only room that walks the whole road, built once from settings and a catalog."""
+"""The use cases: the only room that walks the whole road, built once."""

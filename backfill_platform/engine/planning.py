@@ -11,7 +11,7 @@ from backfill_platform.domain.runs import NewRun, RunRecord
 from backfill_platform.engine.facts import gather_facts
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.records import bundle
-from backfill_platform.lakehouse.delta_tables import create_table
+from backfill_platform.lakehouse.delta_tables import create_staging_table, create_table
 from backfill_platform.planner.plan import build_manifest, check_intent
 from backfill_platform.planner.scope import choose_transform
 
@@ -74,11 +74,10 @@ def _open(platform: Platform, manifest: Manifest) -> None:
     """Creates what chunks write to, before two of them could create it at once."""
     table = manifest.target.table
     spec, contract = platform.catalog.tables[table], platform.catalog.contracts[table]
-    for path in (
-        platform.warehouse.table_path(table),
-        platform.warehouse.staging_path(table, manifest.run_id),
-    ):
-        create_table(path, contract, partition_column=spec.partition_column)
+    target = platform.warehouse.table_path(table)
+    staging = platform.warehouse.staging_path(table, manifest.run_id)
+    create_table(target, contract, partition_column=spec.partition_column)
+    create_staging_table(staging, contract, partition_column=spec.partition_column)
     bundle(platform, manifest.run_id).write_manifest(manifest_json(manifest))
     platform.ledger.move(
         manifest.run_id,

@@ -1,4 +1,4 @@
-"""The composition root: settings and declarations become the one value that every use case takes."""
+"""The composition root: settings and declarations become the value that every use case takes."""
 
 import importlib
 import os

@@ -1,25 +1,30 @@
-"""Computes, writes and measures one chunk of a run. Doing it twice equals doing it once."""
+"""Computes, writes, measures and judges one chunk of a run. Doing it twice equals doing it once.
+
+The verdicts are stored and not acted upon: whoever publishes reads them again.
+"""
 
 from dataclasses import dataclass
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
+from backfill_platform.domain.chunks import ChunkBusy, ChunkCounts, ChunkDone, ClaimedChunk
 from backfill_platform.domain.errors import ChunkRefused
 from backfill_platform.domain.identity import RunId
-from backfill_platform.domain.lifecycle import RunState
+from backfill_platform.domain.lifecycle import ChunkStatus
 from backfill_platform.domain.manifests import Manifest
-from backfill_platform.domain.measurements import PartitionMeasurement, SourceMeasurement
+from backfill_platform.domain.measurements import PartitionMeasurement, combined_checksum
 from backfill_platform.domain.partitions import DayRange
-from backfill_platform.domain.runs import ChunkBusy, ChunkDone, ClaimedChunk
-from backfill_platform.domain.tables import TableSpec
-from backfill_platform.domain.transforms import Frames, TransformContext
+from backfill_platform.domain.transforms import Frames, TransformVersion
+from backfill_platform.domain.verdicts import Verdict
 from backfill_platform.engine.deployment import pinned_transform
 from backfill_platform.engine.frames import chunk_frames
 from backfill_platform.engine.planning import load_manifest
 from backfill_platform.engine.platform import Platform
+from backfill_platform.engine.progress import advance_run, begin_staging, fail_run
 from backfill_platform.engine.records import keep_record
 from backfill_platform.executor.staging import chunk_context, compute_chunk, write_chunk
 from backfill_platform.lakehouse.reading import read_latest
+from backfill_platform.validator.gates import GateRules, judge
 from backfill_platform.validator.measure import measure_source, measure_staged
 
 LEASE_SECONDS = 1800
@@ -30,11 +35,11 @@ class StagedChunk:
     manifest: Manifest
     days: DayRange
     staged: tuple[PartitionMeasurement, ...]
-    source: tuple[SourceMeasurement, ...]
+    verdicts: tuple[Verdict, ...]
 
     @property
-    def row_count(self) -> int:
-        return sum(measured.row_count for measured in self.staged)
+    def has_passed(self) -> bool:
+        return all(verdict.has_passed for verdict in self.verdicts)
 
 
 def stage_chunk(
@@ -47,35 +52,173 @@ def stage_chunk(
             "plan a new run for it"
         )
     transform = pinned_transform(platform, manifest)
-    claimed = platform.ledger.claim_chunk(
-        run_id,
+    match _claim(platform, manifest, days):
+        case ChunkDone(chunk=chunk) if chunk.status is not ChunkStatus.STAGED:
+            return _recall(platform, manifest, days)
+        case ChunkDone():  # a former attempt died between measuring and judging
+            frames = chunk_frames(platform, spark, manifest, days)
+            return _judge(platform, spark, manifest, days, frames)
+        case ClaimedChunk() as claim:
+            return _work(platform, spark, manifest, transform, claim)
+
+
+def _claim(platform: Platform, manifest: Manifest, days: DayRange) -> ClaimedChunk | ChunkDone:
+    outcome = platform.ledger.claim_chunk(
+        manifest.run_id,
         days,
         worker=platform.worker,
         lease_seconds=LEASE_SECONDS,
         now=platform.clock(),
     )
-    match claimed:
-        case ChunkBusy():
-            raise ChunkRefused(f"{days} of run {run_id} is not free: {claimed.reason}")
-        case ChunkDone():
-            return _recall(platform, manifest, days)
-        case ClaimedChunk():
-            pass
-    _begin_staging(platform, manifest)
+    if isinstance(outcome, ChunkBusy):
+        raise ChunkRefused(f"{days} of run {manifest.run_id} is not free: {outcome.reason}")
+    return outcome
+
+
+def _work(
+    platform: Platform,
+    spark: SparkSession,
+    manifest: Manifest,
+    transform: TransformVersion,
+    claim: ClaimedChunk,
+) -> StagedChunk:
+    begin_staging(platform, manifest)
     try:
-        frames = chunk_frames(platform, spark, manifest, days)
-        staged = _compute(platform, spark, manifest, days, frames, transform.function)
-        source = _measure_source(platform, manifest, days, frames)
+        frames = chunk_frames(platform, spark, manifest, claim.days)
+        _compute(platform, manifest, transform, claim.days, frames)
+        staged = _measure(platform, spark, manifest, claim.days)
+        _finish(platform, manifest, claim, staged)
+        return _judge(platform, spark, manifest, claim.days, frames)
     except BaseException as failure:
-        # A chunk that failed may be claimed again at once, without waiting for its lease.
+        # Whatever ended it, the chunk may be claimed again at once, without waiting for its lease.
+        cause = f"{type(failure).__name__}: {failure}"[:1000]
         platform.ledger.fail_chunk(
-            run_id,
-            claimed.chunk_id,
-            claimed.fencing_token,
-            error=f"{type(failure).__name__}: {failure}"[:2000],
+            manifest.run_id,
+            claim.chunk_id,
+            claim.fencing_token,
+            error=cause,
             now=platform.clock(),
         )
+        fail_run(platform, manifest.run_id, f"{claim.days}: {cause}")
         raise
-    chunk = StagedChunk(manifest=manifest, days=days, staged=staged, source=source)
-    _finish(platform, chunk, claimed)
-    return chunk
+
+
+def _compute(
+    platform: Platform,
+    manifest: Manifest,
+    transform: TransformVersion,
+    days: DayRange,
+    frames: Frames,
+) -> None:
+    table = manifest.target.table
+    rows = compute_chunk(
+        transform.function,
+        frames,
+        chunk_context(manifest, days),
+        platform.catalog.contracts[table],
+    )
+    write_chunk(
+        rows,
+        manifest=manifest,
+        days=days,
+        partition_column=platform.catalog.tables[table].partition_column,
+        staging=platform.warehouse.staging_path(table, manifest.run_id),
+    )
+
+
+def _measure(
+    platform: Platform, spark: SparkSession, manifest: Manifest, days: DayRange
+) -> tuple[PartitionMeasurement, ...]:
+    spec = platform.catalog.tables[manifest.target.table]
+    return measure_staged(
+        staged_rows(platform, spark, manifest, days),
+        contract=platform.catalog.contracts[spec.full_name],
+        partition_column=spec.partition_column,
+        keys=spec.keys,
+        measures=spec.reconciliation.from_output,
+    )
+
+
+def staged_rows(
+    platform: Platform, spark: SparkSession, manifest: Manifest, days: DayRange
+) -> DataFrame:
+    table = manifest.target.table
+    return read_latest(
+        spark,
+        platform.warehouse.staging_path(table, manifest.run_id),
+        platform.catalog.tables[table].partition_column,
+        days,
+    )
+
+
+def _finish(
+    platform: Platform,
+    manifest: Manifest,
+    claim: ClaimedChunk,
+    staged: tuple[PartitionMeasurement, ...],
+) -> None:
+    platform.ledger.finish_chunk_staging(
+        manifest.run_id,
+        claim.chunk_id,
+        claim.fencing_token,
+        counts=ChunkCounts(
+            output_count=sum(measured.row_count for measured in staged),
+            checksum=combined_checksum(staged),
+        ),
+        measurements=staged,
+        now=platform.clock(),
+    )
+
+
+def _judge(
+    platform: Platform,
+    spark: SparkSession,
+    manifest: Manifest,
+    days: DayRange,
+    frames: Frames,
+) -> StagedChunk:
+    spec = platform.catalog.tables[manifest.target.table]
+    totals = spec.reconciliation.from_inputs(frames, chunk_context(manifest, days))
+    measures = tuple(spec.reconciliation.from_output)
+    source = measure_source(totals, partition_column=spec.partition_column, measures=measures)
+    staged = platform.ledger.measurements(manifest.run_id, days)
+    rules = GateRules(may_be_empty=spec.may_be_empty, reconciled=measures)
+    verdicts = judge(days, staged, source, rules)
+    platform.ledger.record_verdicts(manifest.run_id, days, verdicts, now=platform.clock())
+    _keep_verdicts(platform, manifest, days, verdicts)
+    return StagedChunk(manifest=manifest, days=days, staged=staged, verdicts=verdicts)
+
+
+def _keep_verdicts(
+    platform: Platform, manifest: Manifest, days: DayRange, verdicts: tuple[Verdict, ...]
+) -> None:
+    failed = [verdict for verdict in verdicts if not verdict.has_passed]
+    if failed:
+        first = failed[0]
+        cause = f"{len(failed)} verdicts of {days} are negative; {first.day}: {first.message}"
+        fail_run(platform, manifest.run_id, cause)
+    else:
+        advance_run(platform, manifest)
+    keep_record(
+        platform,
+        manifest.run_id,
+        "verdicts",
+        key=f"verdicts:{days}:{platform.clock().isoformat()}",
+        body={
+            "days": str(days),
+            "verdicts": len(verdicts),
+            "failed": [
+                {"gate": verdict.gate, "day": verdict.day.isoformat(), "message": verdict.message}
+                for verdict in failed
+            ],
+        },
+    )
+
+
+def _recall(platform: Platform, manifest: Manifest, days: DayRange) -> StagedChunk:
+    return StagedChunk(
+        manifest=manifest,
+        days=days,
+        staged=platform.ledger.measurements(manifest.run_id, days),
+        verdicts=platform.ledger.verdicts(manifest.run_id, days),
+    )

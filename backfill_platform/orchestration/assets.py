@@ -32,6 +32,11 @@ def staging_key(spec: TableSpec) -> dg.AssetKey:
     return dg.AssetKey(["staging", spec.layer, spec.name])
 
 
+def chunk_policy(spec: TableSpec) -> dg.BackfillPolicy:
+    """With different policies, staging and publication would land in different Dagster runs."""
+    return dg.BackfillPolicy.multi_run(spec.chunk_days)
+
+
 def source_assets(platform: Platform) -> list[dg.AssetSpec]:
     return [
         dg.AssetSpec(
@@ -53,11 +58,10 @@ def make_staging_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
         description=f"What a run wants {spec.full_name} to be; nobody but its gates reads it.",
         owners=[f"team:{spec.owner}"],
         kinds={"pyspark", "delta"},
-        **_shared(spec),
+        partitions_def=daily_partitions(spec),
+        backfill_policy=chunk_policy(spec),
     )
-    def stage(
-        context: dg.AssetExecutionContext, pyspark: PySparkResource
-    ) -> dg.MaterializeResult[None]:
+    def stage(context: dg.AssetExecutionContext, pyspark: PySparkResource) -> dg.MaterializeResult:
         with told_to_dagster():
             manifest = open_run(platform, read_intent(context, spec))
             context.instance.add_run_tags(context.run_id, _run_tags(manifest))
@@ -79,9 +83,10 @@ def make_publish_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
         description=spec.description,
         owners=[f"team:{spec.owner}"],
         kinds={"delta"},
-        **_shared(spec),
+        partitions_def=daily_partitions(spec),
+        backfill_policy=chunk_policy(spec),
     )
-    def publish(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
+    def publish(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         with told_to_dagster():
             manifest = find_run(platform, launch_origin(context.run, spec.full_name))
             done = publish_chunk(platform, manifest.run_id, step_days(context))
@@ -92,14 +97,6 @@ def make_publish_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
         )
 
     return publish
-
-
-def _shared(spec: TableSpec) -> dict[str, Any]:
-    """Different policies would put staging and publication into different Dagster runs."""
-    return {
-        "partitions_def": daily_partitions(spec),
-        "backfill_policy": dg.BackfillPolicy.multi_run(spec.chunk_days),
-    }
 
 
 def _dependency(platform: Platform, used: Input) -> dg.AssetDep:

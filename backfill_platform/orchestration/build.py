@@ -41,4 +41,8 @@ def spark_settings(settings: Settings) -> dict[str, Any]:
     """A warm Spark Connect server when there is one, otherwise a session of the run's own."""
     if settings.spark_remote:
         return {"spark.remote": settings.spark_remote}
-    return session_config(jar_paths(settings.cache_dir)) | {"spark.master": settings.spark_master}
+    return local_spark_settings(settings) | {"spark.master": settings.spark_master}
+
+
+def local_spark_settings(settings: Settings) -> dict[str, Any]:
+    return session_config(jar_paths(settings.cache_dir), driver_memory=settings.spark_driver_memory)

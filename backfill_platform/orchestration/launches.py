@@ -6,6 +6,8 @@ same origin and join it. A run that is tried again keeps the origin of the run i
 
 from collections.abc import Mapping
 from datetime import date
+from enum import StrEnum
+from typing import TypeVar
 
 import dagster as dg
 
@@ -17,7 +19,7 @@ from backfill_platform.domain.tables import TableSpec
 from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.partitions import parse_days, step_days
 
-Context = dg.AssetExecutionContext | dg.AssetCheckExecutionContext
+Word = TypeVar("Word", bound=StrEnum)
 
 
 def launch_origin(run: dg.DagsterRun, table: str) -> str:
@@ -69,12 +71,8 @@ def _backfill_scope(context: dg.AssetExecutionContext, backfill_id: str) -> Part
     if backfill is None or not backfill.is_asset_backfill:
         return PartitionSet.of_range(step_days(context))
     data = backfill.get_asset_backfill_data(context.repository_def.asset_graph)
-    targeted = data.target_subset.get_partitions_subset(
-        context.asset_key, context.repository_def.asset_graph
-    )
-    return PartitionSet.of_days(
-        date.fromisoformat(key) for key in targeted.get_partition_keys()
-    )
+    targeted = data.target_subset.get_partitions_subset(context.asset_key)
+    return PartitionSet.of_days(date.fromisoformat(key) for key in targeted.get_partition_keys())
 
 
 def _reason(context: dg.AssetExecutionContext) -> str:
@@ -87,7 +85,7 @@ def _reason(context: dg.AssetExecutionContext) -> str:
     return (backfill.title or backfill.description or "") if backfill else ""
 
 
-def _word(words: type, given: Mapping[str, str], tag: str, default: object):  # noqa: ANN202
+def _word(words: type[Word], given: Mapping[str, str], tag: str, default: Word) -> Word:
     text = given.get(tag)
     if text is None:
         return default

@@ -90,9 +90,7 @@ def _intent_reasons(intent: Intent, spec: TableSpec, catalog: Catalog) -> Iterat
         yield from _reference_reasons(name, choice.version, spec, catalog)
 
 
-def _reference_reasons(
-    name: str, version: str, spec: TableSpec, catalog: Catalog
-) -> Iterator[str]:
+def _reference_reasons(name: str, version: str, spec: TableSpec, catalog: Catalog) -> Iterator[str]:
     if name not in (use.name for use in spec.references):
         yield f"{spec.full_name} does not use reference data {name!r}"
     elif version not in (known.version for known in catalog.references[name].versions):
@@ -129,9 +127,7 @@ def _pin_input(used: Input, intent: Intent, facts: Facts) -> PinnedInput:
     )
 
 
-def _pin_references(
-    intent: Intent, spec: TableSpec, facts: Facts
-) -> tuple[PinnedReference, ...]:
+def _pin_references(intent: Intent, spec: TableSpec, facts: Facts) -> tuple[PinnedReference, ...]:
     return tuple(
         PinnedReference(
             name=name,
@@ -150,8 +146,6 @@ def _pin_target(intent: Intent, spec: TableSpec, facts: Facts) -> PinnedTarget:
         partitions=intent.days,
         base_version=facts.target.version,
         base={
-            day: digest
-            for day, digest in facts.target.fingerprints.items()
-            if day in intent.days
+            day: digest for day, digest in facts.target.fingerprints.items() if day in intent.days
         },
     )

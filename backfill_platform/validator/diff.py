@@ -4,23 +4,12 @@ One join over the changed partitions only. It reports; gates and people decide.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from backfill_platform.domain.changes import ChangeCount
 from backfill_platform.validator.hashing import row_hash
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeCount:
-    """How many keys are new, gone, other or the same, for one value of the dimension."""
-
-    value: str
-    added: int
-    removed: int
-    changed: int
-    unchanged: int
 
 
 def count_changes(

@@ -1,0 +1,72 @@
+"""Tables for the terminal: each function turns values into one Rich table and decides nothing."""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from rich.table import Table
+
+from backfill_platform.domain.changes import ChangeCount
+from backfill_platform.domain.manifests import Manifest
+from backfill_platform.domain.runs import RunRecord
+from backfill_platform.domain.verdicts import Verdict
+
+
+def manifest_table(manifest: Manifest) -> Table:
+    table = Table(title=f"Manifest of {manifest.run_id}", title_justify="left", show_header=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for name, value in _manifest_lines(manifest):
+        table.add_row(name, value)
+    return table
+
+
+def verdict_table(verdicts: Sequence[Verdict]) -> Table:
+    table = Table(title="Gates", title_justify="left")
+    for name in ("gate", "partitions", "passed", "failed", "first failure"):
+        table.add_column(name, justify="right" if name in {"partitions", "passed"} else "left")
+    ordered = sorted(verdicts, key=lambda verdict: verdict.gate)
+    for gate, group in groupby(ordered, key=lambda verdict: verdict.gate):
+        judged = list(group)
+        failed = [verdict for verdict in judged if not verdict.has_passed]
+        first = f"{failed[0].day}: {failed[0].message}" if failed else ""
+        table.add_row(
+            gate, str(len(judged)), str(len(judged) - len(failed)), str(len(failed)), first
+        )
+    return table
+
+
+def change_table(changes: Sequence[ChangeCount], *, dimension: str) -> Table:
+    table = Table(title="What would change", title_justify="left", show_footer=True)
+    totals = {
+        name: sum(getattr(change, name) for change in changes)
+        for name in ("added", "removed", "changed", "unchanged")
+    }
+    table.add_column(dimension, footer="all")
+    for name, total in totals.items():
+        table.add_column(name, justify="right", footer=f"{total:,}")
+    for change in changes:
+        table.add_row(change.value, *(f"{getattr(change, name):,}" for name in totals))
+    return table
+
+
+def run_table(runs: Iterable[RunRecord]) -> Table:
+    table = Table(title="Runs", title_justify="left")
+    for name in ("run", "kind", "state", "planned", "reason"):
+        table.add_column(name, no_wrap=name != "reason")
+    for run in runs:
+        planned = f"{run.planned_at:%Y-%m-%d %H:%M}"
+        table.add_row(run.run_id, run.kind, run.state, planned, run.reason)
+    return table
+
+
+def _manifest_lines(manifest: Manifest) -> Iterable[tuple[str, str]]:
+    transform, target = manifest.transform, manifest.target
+    yield "reason", manifest.reason
+    yield "publishes", f"{target.table} {target.partitions} ({len(target.partitions)} partitions)"
+    for pinned in manifest.inputs:
+        yield "reads", f"{pinned.name} {pinned.days}, version {pinned.snapshot[:16]}"
+    yield "transform", f"{transform.name}/{transform.version}, code {transform.code_digest[:12]}"
+    for use in manifest.references:
+        yield "reference data", f"{use.name}/{use.version} ({use.semantics})"
+    yield "base", f"version {target.base_version}, {len(target.base)} partitions hold data"
+    yield "digest", manifest.digest

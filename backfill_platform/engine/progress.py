@@ -1,0 +1,78 @@
+"""Moves a run to where its partitions are: a run's state is that of its least advanced one.
+
+Several chunks may finish at once. Each then walks the same way; a lost race means that another one
+has moved the run already, and nothing is left to do.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.lifecycle import ChunkStatus, RunState
+from backfill_platform.domain.manifests import Manifest
+from backfill_platform.engine.platform import Platform
+
+_VALIDATED = frozenset({ChunkStatus.VALIDATED, ChunkStatus.PUBLISHED})
+_PUBLISHED = frozenset({ChunkStatus.PUBLISHED})
+
+# From which state, to which, once every partition is in a chunk with one of these statuses.
+_STEPS = (
+    (RunState.STAGING, RunState.STAGED, _VALIDATED | {ChunkStatus.STAGED}),
+    (RunState.STAGED, RunState.VALIDATED, _VALIDATED),
+    (RunState.VALIDATED, RunState.PUBLISHING, _PUBLISHED),
+    (RunState.PUBLISHING, RunState.PUBLISHED, _PUBLISHED),
+)
+
+
+def begin_staging(platform: Platform, manifest: Manifest) -> None:
+    state = platform.ledger.run(manifest.run_id).state
+    if state in {RunState.APPROVED, RunState.FAILED}:
+        _move(platform, manifest.run_id, state, RunState.STAGING, "a chunk is being computed")
+
+
+def advance_run(platform: Platform, manifest: Manifest) -> None:
+    for state, following, statuses in _STEPS:
+        if platform.ledger.run(manifest.run_id).state is not state:
+            continue
+        covered = platform.ledger.covered_days(manifest.run_id, statuses)
+        if len(covered) == len(manifest.target.partitions):
+            cause = f"all {len(covered)} partitions are {following.value.lower()}"
+            _move(platform, manifest.run_id, state, following, cause)
+
+
+def fail_run(platform: Platform, run_id: RunId, cause: str) -> None:
+    state = platform.ledger.run(run_id).state
+    if state in {RunState.STAGING, RunState.STAGED}:
+        _move(platform, run_id, state, RunState.FAILED, cause)
+
+
+def supersede_runs(platform: Platform, manifest: Manifest) -> None:
+    """A run that no partition is owed to any more has been superseded as a whole."""
+    for run_id in platform.ledger.runs_without_accepted(manifest.target.table):
+        _move(
+            platform,
+            run_id,
+            RunState.PUBLISHED,
+            RunState.SUPERSEDED,
+            f"superseded by {manifest.run_id}",
+            {"superseded_by": manifest.run_id},
+        )
+
+
+def _move(
+    platform: Platform,
+    run_id: RunId,
+    state: RunState,
+    following: RunState,
+    cause: str,
+    details: Mapping[str, Any] | None = None,
+) -> None:
+    platform.ledger.move(
+        run_id,
+        state,
+        following,
+        actor=platform.worker,
+        cause=cause,
+        details=details or {},
+        now=platform.clock(),
+    )

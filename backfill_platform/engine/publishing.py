@@ -1,0 +1,164 @@
+"""Makes the validated partitions of a chunk visible, and records it before and after.
+
+Invariant: nothing is published whose gates did not pass
+(test_publication_is_refused_without_stored_positive_verdicts). The lock is here and not in the
+orchestrator, so it holds whoever asks and from wherever.
+"""
+
+from dataclasses import dataclass
+from datetime import date
+
+from backfill_platform.domain.errors import GateFailed
+from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.lifecycle import ChunkStatus
+from backfill_platform.domain.manifests import Manifest, manifest_from_json
+from backfill_platform.domain.measurements import content_by_day
+from backfill_platform.domain.modes import ExecutionMode
+from backfill_platform.domain.partitions import DayRange, PartitionSet
+from backfill_platform.domain.publications import Publication, PublicationOutcome
+from backfill_platform.domain.runs import AcceptedPartition, AcceptedRows, PublicationIntent
+from backfill_platform.domain.verdicts import Gate
+from backfill_platform.engine.cutoff import days_equal_to_accepted
+from backfill_platform.engine.planning import load_manifest
+from backfill_platform.engine.platform import Platform
+from backfill_platform.engine.progress import advance_run, supersede_runs
+from backfill_platform.engine.records import keep_record
+from backfill_platform.lakehouse.delta_tables import staged_files
+from backfill_platform.publisher.replace_partitions import publish
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkPublication:
+    changed: tuple[date, ...]
+    unchanged: tuple[date, ...]  # equal to what is accepted: not published, and nobody is woken
+    accepted: tuple[AcceptedPartition, ...]  # what consumers see now, for every day of the chunk
+    version: int | None  # of the target in which this chunk landed; nothing if nothing changed
+
+
+def find_run(platform: Platform, origin: str) -> Manifest:
+    record = platform.ledger.run_by_origin(origin)
+    if record is None:
+        raise GateFailed(
+            f"Nothing is staged for {origin}, so nothing can be published. "
+            "Launch the staging asset together with the table"
+        )
+    return manifest_from_json(record.manifest_json)
+
+
+def publish_chunk(platform: Platform, run_id: RunId, days: DayRange) -> ChunkPublication:
+    manifest = load_manifest(platform, run_id)
+    _refuse_mode(manifest)
+    _refuse_unless_validated(platform, run_id, days)
+    unchanged = days_equal_to_accepted(platform, manifest, days)
+    changed = tuple(day for day in days if day not in unchanged)
+    version = _publish_days(platform, manifest, days, changed).version if changed else None
+    for chunk in platform.ledger.chunks(run_id):
+        if days.covers(chunk.days) and chunk.status is ChunkStatus.VALIDATED:
+            platform.ledger.mark_chunk_published(run_id, chunk.days, now=platform.clock())
+    advance_run(platform, manifest)
+    supersede_runs(platform, manifest)
+    keep_record(
+        platform,
+        run_id,
+        "publication",
+        key=f"publication:{days}",
+        body={
+            "days": str(days),
+            "changed": [day.isoformat() for day in changed],
+            "unchanged": [day.isoformat() for day in unchanged],
+            "delta_version": version,
+        },
+    )
+    accepted = platform.ledger.accepted(manifest.target.table, days)
+    return ChunkPublication(
+        changed=changed,
+        unchanged=unchanged,
+        accepted=tuple(accepted[day] for day in days if day in accepted),
+        version=version,
+    )
+
+
+def _refuse_mode(manifest: Manifest) -> None:
+    if manifest.mode in {ExecutionMode.DRY_RUN, ExecutionMode.RECONCILIATION}:
+        raise GateFailed(f"Run {manifest.run_id} is a {manifest.mode}; it never publishes")
+
+
+def _refuse_unless_validated(platform: Platform, run_id: RunId, days: DayRange) -> None:
+    verdicts = platform.ledger.verdicts(run_id, days)
+    passed = {(verdict.day, verdict.gate) for verdict in verdicts if verdict.has_passed}
+    missing = [(day, gate) for day in days for gate in Gate if (day, gate) not in passed]
+    if missing:
+        day, gate = missing[0]
+        raise GateFailed(
+            f"{len(missing)} verdicts of run {run_id} for {days} are negative or missing "
+            f"(first {gate} of {day}), so nothing is published and {days} stays as it was. "
+            "Mend the cause and launch a new run"
+        )
+
+
+def _publish_days(
+    platform: Platform, manifest: Manifest, days: DayRange, changed: tuple[date, ...]
+) -> PublicationOutcome:
+    """Intent, commit, fact: after a crash in between, the target's log decides."""
+    publication = build_publication(platform, manifest, days, changed)
+    platform.ledger.record_intent(
+        PublicationIntent(
+            publication_id=publication.publication_id,
+            run_id=manifest.run_id,
+            table=manifest.target.table,
+            days=changed,
+            base=publication.base,
+            files_count=len(publication.files),
+        ),
+        now=platform.clock(),
+    )
+    table = manifest.target.table
+    outcome = publish(
+        platform.warehouse.table_path(table),
+        platform.warehouse.staging_path(table, manifest.run_id),
+        publication,
+    )
+    record_landed(platform, manifest, publication.publication_id, changed, outcome.version)
+    return outcome
+
+
+def build_publication(
+    platform: Platform, manifest: Manifest, days: DayRange, changed: tuple[date, ...]
+) -> Publication:
+    table = manifest.target.table
+    staging = platform.warehouse.staging_path(table, manifest.run_id)
+    return Publication(
+        publication_id=f"{manifest.run_id}/{days}",
+        table=table,
+        partition_column=platform.catalog.tables[table].partition_column,
+        days=changed,
+        files=staged_files(staging, PartitionSet.of_days(changed)),
+        base={day: manifest.target.base_of(day) for day in changed},
+        commit_info={
+            "run_id": manifest.run_id,
+            "kind": manifest.kind.value,
+            "reason": manifest.reason,
+            "transform": f"{manifest.transform.name}/{manifest.transform.version}",
+            "manifest_digest": manifest.digest,
+            "requested_by": manifest.requested_by,
+        },
+    )
+
+
+def record_landed(
+    platform: Platform,
+    manifest: Manifest,
+    publication_id: str,
+    changed: tuple[date, ...],
+    version: int,
+) -> None:
+    staged = content_by_day(platform.ledger.measurements(manifest.run_id, changed), changed)
+    platform.ledger.record_fact(
+        publication_id,
+        version=version,
+        accepted=[
+            AcceptedRows(day=day, row_count=content.row_count, checksum=content.checksum)
+            for day, content in staged.items()
+        ],
+        now=platform.clock(),
+    )
