@@ -1,0 +1,1 @@
+"""Versioned facts that the transforms look up; a version is one file that never changes."""

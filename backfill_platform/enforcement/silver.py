@@ -1,0 +1,112 @@
+"""silver.case_sla_daily: each active case on each business day, with its deadline.
+
+A live day holds what was known when it ended. A restatement also reads what arrived since, up to
+thirty days, and so input and output ranges differ at both ends.
+"""
+
+from datetime import date
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from backfill_platform.domain.modes import ReferenceSemantics
+from backfill_platform.domain.tables import Input, Reconciliation, ReferenceUse, TableSpec
+from backfill_platform.domain.transforms import Frames, TransformContext, TransformVersion
+from backfill_platform.enforcement.bronze import FIRST_DAY
+from backfill_platform.enforcement.contracts import CaseSlaDaily
+from backfill_platform.enforcement.daily import one_row_per_day
+from backfill_platform.enforcement.lifecycle import EventType, Operation
+from backfill_platform.enforcement.reference.editions import RESTATED
+from backfill_platform.enforcement.sla.case_days import (
+    CALENDAR,
+    EVENTS,
+    case_sla,
+    zone_is_always_utc,
+    zone_of_jurisdiction,
+)
+
+
+def _count_cases(frames: Frames, context: TransformContext) -> DataFrame:
+    """Cases opened and closed on each day, by joins over openings and closings alone."""
+    window = context.windows[EVENTS]
+    marks = frames.inputs[EVENTS].where(
+        F.col("event_type").isin(EventType.OPENED.value, EventType.CLOSED.value)
+    )
+    first, last = F.lit(context.publish_days.start), F.lit(context.publish_days.last)
+    occurred_on = F.to_date(F.col("occurred_at"))
+    candidates = (
+        marks.select("case_id", "jurisdiction", occurred_on.alias("business_date"))
+        .where(F.col("business_date").between(first, last))
+        .distinct()
+    )
+    is_known = F.col("arrival_date").between(
+        F.date_sub("business_date", window.before_days),
+        F.date_add("business_date", window.after_days),
+    )
+    latest = _latest_versions(candidates.join(marks, ["case_id", "jurisdiction"]).where(is_known))
+    has_happened = F.to_date("event.occurred_at") <= F.col("business_date")
+    counted = latest.where((F.col("event.op") == Operation.UPSERT.value) & has_happened)
+    cases = counted.groupBy("business_date", "case_id", "jurisdiction").agg(
+        F.min(_instant_of(EventType.OPENED)).alias("opened_at"),
+        F.collect_list(_instant_of(EventType.CLOSED)).alias("closings"),
+    )
+    totals = cases.groupBy("business_date").agg(
+        F.count_if(F.to_date("opened_at") == F.col("business_date")).alias("cases_opened"),
+        F.count_if(F.to_date(_closed_at()) == F.col("business_date")).alias("cases_closed"),
+    )
+    return one_row_per_day(totals, "business_date", context.publish_days)
+
+
+def _latest_versions(known: DataFrame) -> DataFrame:
+    order = F.struct("source_version", "arrival_date", "delivery")
+    event = F.struct("event_type", "occurred_at", "op")
+    return known.groupBy("business_date", "case_id", "jurisdiction", "event_id").agg(
+        F.max_by(event, order).alias("event")
+    )
+
+
+def _instant_of(event_type: EventType) -> Column:
+    return F.when(F.col("event.event_type") == event_type.value, F.col("event.occurred_at"))
+
+
+def _closed_at() -> Column:
+    """A closing that is dated before the opening closes nothing."""
+    return F.array_min(F.filter("closings", lambda closing: closing >= F.col("opened_at")))
+
+
+CASE_SLA_DAILY = TableSpec(
+    layer="silver",
+    name="case_sla_daily",
+    partition_column="business_date",
+    start=FIRST_DAY,
+    keys=("business_date", "case_id"),
+    schema=CaseSlaDaily,
+    inputs=(Input(name=EVENTS, warm_up_days=45, late_days=30),),
+    references=(
+        ReferenceUse(name=CALENDAR, version=RESTATED, semantics=ReferenceSemantics.CURRENT),
+    ),
+    transform_name="case-sla-transform",
+    transforms=(
+        TransformVersion(
+            version="2.4.1",
+            function=case_sla(zone_is_always_utc),
+            released_on=date(2024, 11, 4),
+            note="Defect: local dates and the midnight of a deadline are reckoned in UTC.",
+        ),
+        TransformVersion(
+            version="3.1.0",
+            function=case_sla(zone_of_jurisdiction),
+            released_on=date(2026, 6, 22),
+            note="Dates and deadlines in the time zone of the jurisdiction.",
+        ),
+    ),
+    reconciliation=Reconciliation(
+        from_inputs=_count_cases,
+        from_output={
+            "cases_opened": "count_if(opened_today)",
+            "cases_closed": "count_if(closed_today)",
+        },
+    ),
+    owner="regulatory-reporting",
+    description="Active enforcement cases by business day: state, deadline, pauses and breach.",
+)

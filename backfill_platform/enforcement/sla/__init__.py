@@ -1,0 +1,1 @@
+"""The service level rule: how long a case may take, and whether it has taken longer."""
