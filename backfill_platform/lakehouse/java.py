@@ -15,6 +15,7 @@ from pathlib import Path
 
 from backfill_platform.domain.errors import SetupIncomplete
 from backfill_platform.lakehouse.files import write_atomically
+from backfill_platform.lakehouse.trust import machine_trust_store
 
 OLDEST = 17
 
@@ -27,7 +28,7 @@ for argument do
     *) set -- "$@" "$argument" ;;
   esac
 done
-exec {java} "$@"
+exec {command} "$@"
 """
 _VECTOR = "--add-modules=jdk.incubator.vector"
 _GONE_SINCE_24 = "--add-opens=java.base/sun.security.action=ALL-UNNAMED"
@@ -55,14 +56,29 @@ def find_java(*, java_home: str, search_path: str) -> Java:
 
 
 def provide_java_home(java: Java, cache: Path) -> Path:
-    """A folder that serves as JAVA_HOME for Spark; written once for each runtime."""
-    dropped = f"{_VECTOR}|{_GONE_SINCE_24}" if java.major >= 24 else _VECTOR
-    script = _SHIM.format(dropped=dropped, java=shlex.quote(str(java.executable)))
+    """A folder that serves as JAVA_HOME for Spark; written anew only when something has changed."""
     home = cache / "java" / str(java.major)
-    shim = home / "bin" / "java"
-    if not (shim.is_file() and shim.read_text() == script):
-        write_atomically(shim, script.encode(), mode=0o755)
+    command = [str(java.executable), *_options(java, home)]
+    dropped = f"{_VECTOR}|{_GONE_SINCE_24}" if java.major >= 24 else _VECTOR
+    script = _SHIM.format(dropped=dropped, command=shlex.join(command))
+    _keep(home / "bin" / "java", script.encode(), mode=0o755)
     return home
+
+
+def _options(java: Java, home: Path) -> tuple[str, ...]:
+    wheel = _wheel()
+    if wheel is None or not wheel.samefile(java.executable):
+        return ()
+    store = machine_trust_store()
+    if store is None:
+        return ()
+    _keep(home / "cacerts", store)
+    return (f"-Djavax.net.ssl.trustStore={home / 'cacerts'}",)
+
+
+def _keep(path: Path, content: bytes, *, mode: int = 0o644) -> None:
+    if not (path.is_file() and path.read_bytes() == content):
+        write_atomically(path, content, mode=mode)
 
 
 def _candidates(java_home: str, search_path: str) -> Iterator[tuple[str, Path]]:
