@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import event
-from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, ProgrammingError
 
 from backfill_platform.domain.errors import EngineUnavailable
 
@@ -50,7 +50,9 @@ def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
 def _translated(engine: sa.Engine) -> Iterator[None]:
     try:
         yield
-    except (OperationalError, InterfaceError) as failure:
+    except (IntegrityError, ProgrammingError, DataError):
+        raise  # about what was written, and not about where
+    except DBAPIError as failure:
         place = engine.url.render_as_string(hide_password=True)
         raise EngineUnavailable(
             f"The ledger {place} could not be used ({failure.orig}); nothing was changed. "

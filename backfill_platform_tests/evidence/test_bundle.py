@@ -1,7 +1,7 @@
 """Bundles on disk: durable, idempotent, safe between processes and after a crash."""
 
-import multiprocessing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,6 +9,7 @@ import pytest
 from backfill_platform.domain.errors import EvidenceBroken, ManifestDrifted
 from backfill_platform.domain.identity import RunId
 from backfill_platform.evidence.bundle import EvidenceBundle
+from backfill_platform_tests.racing import run_together
 
 AT = datetime(2026, 7, 4, 12, 30, tzinfo=UTC)
 RUN = RunId("bf-20260704-case_sla_daily-3.1.0-001")
@@ -84,10 +85,7 @@ def test_tampering_is_found_and_nothing_is_added_to_it(bundle: EvidenceBundle) -
 
 
 def test_processes_that_append_together_make_one_chain(tmp_path: Path) -> None:
-    spawning = multiprocessing.get_context("spawn")
-    writers = [spawning.Process(target=append_many, args=(tmp_path, name)) for name in "ab"]
-    [writer.start() for writer in writers]
-    [writer.join() for writer in writers]
+    run_together([partial(append_many, tmp_path, name) for name in "ab"])
     bundle = EvidenceBundle(tmp_path, RUN)
     expected = {f"{name}-{number}" for name in "ab" for number in range(20)}
     assert set(keys(bundle)) == expected
