@@ -66,7 +66,7 @@ def race(folder: Path, *, rounds: int, seed: int = 1) -> RaceResult:
     """Runs the rounds and replays each; fails at the first version that nobody explains."""
     lake = make_lake(folder)
     replay = Replay(lake, DAYS, rows_per_day=ROWS_PER_DAY)
-    context: Any = multiprocessing.get_context("spawn")
+    context = _context()
     with ProcessPoolExecutor(PROCESSES, context, _enter, (context.Barrier(PROCESSES),)) as pool:
         reports = [
             report
@@ -80,6 +80,14 @@ def race(folder: Path, *, rounds: int, seed: int = 1) -> RaceResult:
         appended=sum(report.outcome is None for report in reports),
         most_attempts=max(outcome.attempts for outcome in landed),
     )
+
+
+def _context() -> Any:
+    """Processes that are forked from one which has imported everything and done nothing yet: they
+    start at once, and none inherits the threads of a library at work."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([publish.__module__, make_lake.__module__])
+    return context
 
 
 def _run_round(

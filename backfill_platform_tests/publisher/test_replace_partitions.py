@@ -245,3 +245,16 @@ def test_readers_see_before_or_after_and_nothing_else(lake: Lake) -> None:
     seen = runs_seen_while(lake, Thread(target=publish_one_after_another))
     assert len(seen) > 2
     assert max(len(runs) for runs in seen) == 1
+
+
+def test_vacuum_loses_no_published_row(lake: Lake) -> None:
+    append(lake.target, rows_of("live", days(0, 4)))
+    stage_and_publish(lake, 1, 0, 3)
+    stage_and_publish(lake, 2, 0, 2)
+    lake.stage(3, rows_of("abandoned", days(0, 4)))
+    expected = read_rows(lake.target)
+    removed = DeltaTable(lake.target).vacuum(
+        retention_hours=0, enforce_retention_duration=False, dry_run=False, full=True
+    )
+    assert any(RUN.format(3) in path for path in removed)
+    assert read_rows(lake.target) == expected
