@@ -22,7 +22,8 @@ from backfill_platform.domain.errors import ChunkRefused, LostRace, RunUnknown
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import TERMINAL_STATES, ChunkStatus, RunState
 from backfill_platform.domain.partitions import DayRange
-from backfill_platform.ledger.schema import chunk_run, run
+from backfill_platform.domain.runs import PublicationFact
+from backfill_platform.ledger.schema import chunk_run, publication, run
 
 _DONE = frozenset({ChunkStatus.STAGED, ChunkStatus.VALIDATED, ChunkStatus.PUBLISHED})
 _MAY_FAIL = frozenset({ChunkStatus.CLAIMED, ChunkStatus.STAGED, ChunkStatus.VALIDATED})
@@ -91,6 +92,7 @@ def fail_chunk(
     chunk = find_chunk(connection, run_id, chunk_id)
     if chunk.status is ChunkStatus.FAILED and chunk.fencing_token == fencing_token:
         return chunk
+    _refuse_while_publishing(connection, chunk)
     values = {"status": ChunkStatus.FAILED.value, "error": error, "finished_at": now}
     return write_chunk(connection, chunk, fencing_token, _MAY_FAIL, values)
 
@@ -164,6 +166,22 @@ def _lock_run(connection: sa.Connection, run_id: RunId) -> None:
         raise RunUnknown(f"The ledger holds no run {run_id}; plan it first.")
     if RunState(state) in TERMINAL_STATES:
         raise ChunkRefused(f"Run {run_id} is {state}, so nothing of it is computed any more.")
+
+
+def _refuse_while_publishing(connection: sa.Connection, chunk: ChunkRecord) -> None:
+    """A failed chunk is staged anew, and what consumers see or may see must not be."""
+    rows = connection.execute(
+        sa.select(publication.c.publication_id, publication.c.days).where(
+            publication.c.run_id == chunk.run_id,
+            publication.c.outcome.is_distinct_from(PublicationFact.GIVEN_UP.value),
+        )
+    )
+    for row in rows:
+        if any(date.fromisoformat(day) in chunk.days for day in row.days):
+            raise LostRace(
+                f"Chunk {chunk.days} of run {chunk.run_id} cannot fail: publication "
+                f"{row.publication_id} has landed or may have. Recover it first."
+            )
 
 
 def _is_at_work(chunk: ChunkRecord, now: datetime) -> bool:

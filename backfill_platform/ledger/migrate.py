@@ -52,8 +52,7 @@ def migrate(url: str) -> None:
 
 
 def refuse_unknown_revision(url: str, revision: str | None) -> None:
-    known = {script.revision for script in _scripts().walk_revisions()}
-    if revision is not None and revision not in known:
+    if revision is not None and revision not in _known_revisions():
         place = sa.make_url(url).render_as_string(hide_password=True)
         raise SetupIncomplete(
             f"The ledger {place} is at revision {revision}, and this version of the platform knows "
@@ -67,6 +66,11 @@ def migration_config(connection: sa.Connection) -> Config:
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection
     return config
+
+
+@cache
+def _known_revisions() -> frozenset[str]:
+    return frozenset(script.revision for script in _scripts().walk_revisions())
 
 
 def _scripts() -> ScriptDirectory:

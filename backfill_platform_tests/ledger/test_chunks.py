@@ -16,6 +16,7 @@ from backfill_platform_tests.ledger.samples import (
     after,
     claim,
     claimed,
+    intent,
     january,
     judged,
     measured,
@@ -242,6 +243,19 @@ def test_a_published_chunk_cannot_fail(ledger: Ledger, run_id: RunId) -> None:
     chunk = ledger.mark_chunk_published(run_id, DAYS, now=NOW)
     with pytest.raises(LostRace, match="PUBLISHED"):
         ledger.fail_chunk(run_id, chunk.chunk_id, chunk.fencing_token, error="late", now=NOW)
+
+
+def test_a_chunk_whose_publication_may_have_landed_cannot_fail(
+    ledger: Ledger, run_id: RunId
+) -> None:
+    stage_and_validate(ledger, run_id, DAYS)
+    wanted = ledger.record_intent(intent(run_id, january(2)), now=NOW).intent
+    (chunk,) = ledger.chunks(run_id)
+    with pytest.raises(LostRace, match="Recover it first"):
+        ledger.fail_chunk(run_id, chunk.chunk_id, chunk.fencing_token, error="gone", now=NOW)
+    ledger.give_up_intent(wanted.publication_id, now=NOW)
+    failed = ledger.fail_chunk(run_id, chunk.chunk_id, chunk.fencing_token, error="gone", now=NOW)
+    assert failed.status is ChunkStatus.FAILED
 
 
 def test_covered_days_are_those_of_chunks_in_the_given_statuses(
