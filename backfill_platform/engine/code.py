@@ -5,6 +5,7 @@ manifest's means that something else is deployed than was planned.
 """
 
 import ast
+import functools
 import hashlib
 import importlib.util
 from collections.abc import Iterator
@@ -14,8 +15,13 @@ from backfill_platform.domain.transforms import TransformFunction
 
 
 def code_digest(function: TransformFunction) -> str:
+    """Two versions may share one function: what a `partial` binds belongs to the code."""
+    bound = ""
+    while isinstance(function, functools.partial):
+        bound += f"{function.args!r} {sorted(function.keywords.items())!r}"
+        function = function.func
     sources = dict(sorted(_project_sources(function.__module__).items()))
-    digest = hashlib.sha256(function.__qualname__.encode())
+    digest = hashlib.sha256(f"{function.__qualname__} {bound}".encode())
     for module, source in sources.items():
         digest.update(f"\n{module} {hashlib.sha256(source).hexdigest()}".encode())
     return digest.hexdigest()
@@ -51,3 +57,11 @@ def _source_path(module: str) -> Path | None:
     except ModuleNotFoundError:
         return None  # `from module import function`: the last part is no module
     return Path(spec.origin) if spec and spec.origin and spec.origin.endswith(".py") else None
+
+
+def code_folder(function: TransformFunction) -> Path:
+    """Where the transform's module lies."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    path = _source_path(function.__module__)
+    return path.parent if path else Path.cwd()

@@ -6,13 +6,12 @@ No JVM: Delta logs, file listings and source code are read directly.
 import hashlib
 import json
 import subprocess
-from pathlib import Path
 
 from backfill_platform.domain.intents import Intent
 from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.domain.tables import Input, TableSpec
 from backfill_platform.domain.transforms import TransformVersion
-from backfill_platform.engine.code import code_digest
+from backfill_platform.engine.code import code_digest, code_folder
 from backfill_platform.engine.platform import Platform
 from backfill_platform.lakehouse.delta_tables import read_table_state
 from backfill_platform.planner.facts import Facts, InputFacts, TargetFacts
@@ -81,9 +80,8 @@ def _target_facts(platform: Platform, intent: Intent) -> TargetFacts:
 
 def _git_commit(transform: TransformVersion) -> str | None:
     """The commit that is checked out where the transform's code lies, if there is one."""
-    folder = Path(transform.function.__code__.co_filename).parent  # type: ignore[attr-defined]
     asked = subprocess.run(
-        ["git", "-C", str(folder), "rev-parse", "--short=12", "HEAD"],
+        ["git", "-C", str(code_folder(transform.function)), "rev-parse", "--short=12", "HEAD"],
         capture_output=True,
         text=True,
         check=False,
