@@ -258,3 +258,14 @@ def test_vacuum_loses_no_published_row(lake: Lake) -> None:
     )
     assert any(RUN.format(3) in path for path in removed)
     assert read_rows(lake.target) == expected
+
+
+def test_a_failure_after_the_commit_counts_as_published(lake: Lake) -> None:
+    # A checkpoint is due right after this commit and cannot be written.
+    DeltaTable(lake.target).alter.set_table_properties({"delta.checkpointInterval": "1"})
+    in_the_way = lake.target / "_delta_log" / f"{2:020d}.checkpoint.parquet"
+    (in_the_way / "folder").mkdir(parents=True)
+    staging = lake.stage(1, rows_of("run1", days(0, 2)))
+    outcome = publish(lake.target, staging, lake.review(1, days(0, 2)))
+    assert outcome == Published(version=2, row_count=4, files_added=2, files_removed=0, attempts=1)
+    assert read_rows(lake.target) == rows_of("run1", days(0, 2))
