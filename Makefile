@@ -69,7 +69,9 @@ $(STAMP): $(LOCKS)
 	rm -f $(VENV)/.installed-*; \
 	"$$python" -m venv $(VENV)
 	@$(INSTALL) -r requirements-build.lock
-	@$(INSTALL) --no-build-isolation -r requirements.lock
-	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation \
+	@# pyspark has no wheel: pip builds one only to unpack it, so it is not worth compressing 470 MB.
+	@printf '[bdist_wheel]\ncompression = stored\n' > $(VENV)/build.cfg
+	@DIST_EXTRA_CONFIG=$(CURDIR)/$(VENV)/build.cfg $(INSTALL) --no-build-isolation -r requirements.lock
+	@PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation \
 	  --config-settings editable_mode=compat --editable .
 	@touch $@
