@@ -1,0 +1,229 @@
+"""The whole road of one run, on real Spark and Delta: open, stage, judge, publish, record."""
+
+from dataclasses import replace
+
+import pytest
+
+from backfill_platform.domain.errors import (
+    ChunkRefused,
+    ContractBroken,
+    GateFailed,
+    ManifestDrifted,
+    TargetMoved,
+)
+from backfill_platform.domain.lifecycle import ChunkStatus, RunState
+from backfill_platform.domain.modes import ExecutionMode
+from backfill_platform.domain.partitions import DayRange
+from backfill_platform.engine.comparing import compare_with_base
+from backfill_platform.engine.planning import open_run
+from backfill_platform.engine.publishing import publish_chunk
+from backfill_platform.engine.staging import stage_chunk
+from backfill_platform_tests.readings import BRONZE, LANDING, SILVER, land, week
+
+DAYS = week()
+MIDDLE = DayRange(DAYS.start.replace(day=3), DAYS.start.replace(day=5))
+
+
+@pytest.fixture
+def run(platform, spark, intent):
+    """Stages and publishes one run over all its days; returns its manifest."""
+
+    def whole(table, days, origin, **changes):
+        manifest = open_run(platform, intent(table, days, origin, **changes))
+        stage_chunk(platform, spark, manifest.run_id, days)
+        publish_chunk(platform, manifest.run_id, days)
+        return manifest
+
+    return whole
+
+
+@pytest.fixture
+def rows(platform, spark):
+    """What Spark reads from the published table, in order."""
+
+    def read(table, *columns):
+        path = str(platform.warehouse.table_path(table))
+        found = spark.read.format("delta").load(path).select(*(columns or ("*",)))
+        return sorted(tuple(row) for row in found.collect())
+
+    return read
+
+
+@pytest.fixture
+def loaded(run):
+    return run(BRONZE, DAYS, "load")
+
+
+def test_a_run_ends_published_and_says_so_step_by_step(platform, loaded):
+    states = [event.to_state for event in platform.ledger.events(loaded.run_id)]
+    assert states == [
+        RunState.PLANNED,
+        RunState.APPROVED,
+        RunState.STAGING,
+        RunState.STAGED,
+        RunState.VALIDATED,
+        RunState.PUBLISHING,
+        RunState.PUBLISHED,
+    ]
+
+
+def test_every_published_row_names_its_run(loaded, rows):
+    lineage = set(rows(BRONZE, "produced_by_run_id", "transform_version", "processing_mode"))
+    assert lineage == {(loaded.run_id, "load-readings/1.0.0", "BACKFILL")}
+
+
+def test_warm_up_and_late_days_are_read_and_never_published(loaded, run, rows):
+    run(SILVER, MIDDLE, "totals")
+    published = rows(SILVER, "day", "meter", "total")
+    assert published == [
+        (day, meter, 3 * amount) for day in MIDDLE for meter, amount in (("a", 1), ("b", 2))
+    ]
+
+
+def test_a_second_publication_of_the_same_staging_changes_nothing(platform, loaded, rows):
+    before = rows(BRONZE)
+    again = publish_chunk(platform, loaded.run_id, DAYS)
+    assert (again.changed, rows(BRONZE)) == ((), before)
+
+
+def test_staging_a_chunk_again_gives_the_same_without_computing(platform, spark, loaded):
+    again = stage_chunk(platform, spark, loaded.run_id, DAYS)
+    assert again.has_passed
+    assert [chunk.attempt for chunk in platform.ledger.chunks(loaded.run_id)] == [1]
+
+
+def test_whoever_comes_with_the_same_origin_joins_the_run(platform, intent, loaded):
+    assert open_run(platform, intent(BRONZE, DAYS, "load")) == loaded
+
+
+def test_staging_shows_readers_nothing(platform, spark, intent, loaded, run, rows):
+    run(SILVER, MIDDLE, "totals")
+    before = rows(SILVER)
+    doubled = open_run(platform, intent(SILVER, MIDDLE, "doubled", transform_version="2.0.0"))
+    stage_chunk(platform, spark, doubled.run_id, MIDDLE)
+    assert rows(SILVER) == before
+
+
+def test_a_restatement_supersedes_the_run_before_it(platform, loaded, run, rows):
+    first = run(SILVER, MIDDLE, "totals", transform_version="1.0.0")
+    second = run(SILVER, MIDDLE, "doubled", transform_version="2.0.0")
+    assert {total for _, total in rows(SILVER, "meter", "total")} == {6, 12}
+    assert platform.ledger.run(first.run_id).state is RunState.SUPERSEDED
+    owed = {one.run_id for one in platform.ledger.accepted(SILVER, MIDDLE).values()}
+    assert owed == {second.run_id}
+
+
+def test_partitions_equal_to_the_accepted_ones_are_not_published_again(platform, loaded, run):
+    run(SILVER, MIDDLE, "totals")
+    again = run(SILVER, MIDDLE, "totals again")
+    assert platform.ledger.run(again.run_id).state is RunState.PUBLISHED
+    assert platform.ledger.open_intents() == ()
+    owed = {one.run_id for one in platform.ledger.accepted(SILVER, MIDDLE).values()}
+    assert again.run_id not in owed
+
+
+def test_a_failed_gate_leaves_the_target_as_it_was(platform, spark, intent, loaded, rows):
+    before = rows(BRONZE)
+    land(platform.landing, MIDDLE, [("a", 1), ("a", 2), ("b", -5)])
+    poisoned = open_run(platform, intent(BRONZE, DAYS, "poisoned"))
+    chunk = stage_chunk(platform, spark, poisoned.run_id, DAYS)
+    failed = {
+        (verdict.gate.value, verdict.day) for verdict in chunk.verdicts if not verdict.has_passed
+    }
+    assert failed == {(gate, day) for gate in ("key_unique", "schema_contract") for day in MIDDLE}
+    with pytest.raises(GateFailed, match="negative or missing"):
+        publish_chunk(platform, poisoned.run_id, DAYS)
+    assert rows(BRONZE) == before
+    assert platform.ledger.run(poisoned.run_id).state is RunState.FAILED
+
+
+def test_publication_is_refused_without_stored_positive_verdicts(platform, intent, loaded):
+    unstaged = open_run(platform, intent(SILVER, MIDDLE, "unstaged"))
+    with pytest.raises(GateFailed, match="nothing is published"):
+        publish_chunk(platform, unstaged.run_id, MIDDLE)
+
+
+def test_a_dry_run_is_never_published(platform, spark, intent, loaded):
+    dry = open_run(platform, intent(SILVER, MIDDLE, "dry", mode=ExecutionMode.DRY_RUN))
+    stage_chunk(platform, spark, dry.run_id, MIDDLE)
+    with pytest.raises(GateFailed, match="never publishes"):
+        publish_chunk(platform, dry.run_id, MIDDLE)
+
+
+def test_a_concurrent_append_between_staging_and_publication_is_refused(
+    platform, spark, intent, loaded, run, rows
+):
+    run(SILVER, MIDDLE, "totals")
+    doubled = open_run(platform, intent(SILVER, MIDDLE, "doubled", transform_version="2.0.0"))
+    stage_chunk(platform, spark, doubled.run_id, MIDDLE)
+    target = str(platform.warehouse.table_path(SILVER))
+    intruder = spark.read.format("delta").load(target).limit(1)
+    intruder.write.format("delta").mode("append").save(target)
+    before = rows(SILVER)
+    with pytest.raises(TargetMoved):
+        publish_chunk(platform, doubled.run_id, MIDDLE)
+    assert rows(SILVER) == before
+
+
+def test_a_run_refuses_code_that_changed_since_it_was_planned(platform, spark, intent, loaded):
+    planned = open_run(platform, intent(SILVER, MIDDLE, "planned", transform_version="1.0.0"))
+    spec = platform.catalog.tables[SILVER]
+    other = replace(spec.transforms[1], version="1.0.0")
+    catalog = replace(
+        platform.catalog,
+        tables={**platform.catalog.tables, SILVER: replace(spec, transforms=(other,))},
+    )
+    with pytest.raises(ManifestDrifted, match=r"the code of total-readings/1\.0\.0"):
+        stage_chunk(replace(platform, catalog=catalog), spark, planned.run_id, MIDDLE)
+
+
+def test_a_file_that_was_landed_again_is_not_the_planned_input(platform, spark, intent):
+    planned = open_run(platform, intent(BRONZE, DAYS, "planned"))
+    land(platform.landing, MIDDLE, [("c", 9)])
+    with pytest.raises(ManifestDrifted, match=rf"{LANDING} of 2025-01-03 was landed again"):
+        stage_chunk(platform, spark, planned.run_id, DAYS)
+
+
+def test_a_chunk_outside_the_manifest_is_refused(platform, spark, intent, loaded):
+    planned = open_run(platform, intent(SILVER, MIDDLE, "planned"))
+    with pytest.raises(ChunkRefused, match="is not within the partitions"):
+        stage_chunk(platform, spark, planned.run_id, DAYS)
+
+
+def test_a_transform_that_breaks_its_schema_fails_the_chunk_before_it_is_written(
+    platform, spark, intent, loaded
+):
+    planned = open_run(platform, intent(SILVER, MIDDLE, "planned"))
+    contract = platform.catalog.contracts[SILVER]
+    column = replace(contract.columns[2], type="string")
+    broken = replace(contract, columns=(*contract.columns[:2], column))
+    contracts = {**platform.catalog.contracts, SILVER: broken}
+    changed = replace(platform, catalog=replace(platform.catalog, contracts=contracts))
+    with pytest.raises(ContractBroken, match="column 'total' is long and should be string"):
+        stage_chunk(changed, spark, planned.run_id, MIDDLE)
+    assert platform.ledger.chunks(planned.run_id)[0].status is ChunkStatus.FAILED
+
+
+def test_two_chunks_of_one_run_are_published_apart(platform, spark, intent, loaded, rows):
+    manifest = open_run(platform, intent(SILVER, DAYS, "in two"))
+    first, second = DAYS.split(4)
+    for chunk in (second, first):
+        stage_chunk(platform, spark, manifest.run_id, chunk)
+        publish_chunk(platform, manifest.run_id, chunk)
+    assert len(rows(SILVER)) == 2 * len(DAYS)
+    assert platform.ledger.run(manifest.run_id).state is RunState.PUBLISHED
+
+
+def test_changes_are_counted_before_anything_is_published(platform, spark, intent, loaded, run):
+    run(SILVER, MIDDLE, "totals")
+    doubled = open_run(platform, intent(SILVER, DAYS, "doubled", transform_version="2.0.0"))
+    stage_chunk(platform, spark, doubled.run_id, DAYS)
+    by_meter = compare_with_base(platform, spark, doubled.run_id, DAYS, dimension="meter")
+    assert [(one.value, one.added, one.changed) for one in by_meter] == [("a", 5, 2), ("b", 5, 2)]
+
+
+def test_the_evidence_of_a_run_is_whole(platform, loaded):
+    from backfill_platform.engine.records import bundle
+
+    assert bundle(platform, loaded.run_id).verify() is None
+    assert platform.ledger.verify_events(loaded.run_id) is None
