@@ -11,13 +11,14 @@ from typing import TypeVar
 
 import dagster as dg
 
+from backfill_platform.domain.day_notation import parse_days
 from backfill_platform.domain.errors import PlanRefused
 from backfill_platform.domain.intents import Intent, ReferenceChoice
 from backfill_platform.domain.modes import ExecutionMode, Knowledge, ReferenceSemantics, RunKind
 from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.tables import TableSpec
 from backfill_platform.orchestration import tags
-from backfill_platform.orchestration.partitions import parse_days, step_days
+from backfill_platform.orchestration.partitions import step_days
 
 Word = TypeVar("Word", bound=StrEnum)
 
@@ -62,8 +63,15 @@ def _scope(context: dg.AssetExecutionContext) -> PartitionSet:
     if tags.BACKFILL_ID in run.tags:
         return _backfill_scope(context, run.tags[tags.BACKFILL_ID])
     if tags.DAYS in run.tags:
-        return parse_days(run.tags[tags.DAYS])
+        return _days(run.tags[tags.DAYS])
     return PartitionSet.of_range(step_days(context))
+
+
+def _days(text: str) -> PartitionSet:
+    try:
+        return parse_days(text)
+    except ValueError as wrong:
+        raise PlanRefused((f"tag `{tags.DAYS}`: {wrong}",)) from wrong
 
 
 def _backfill_scope(context: dg.AssetExecutionContext, backfill_id: str) -> PartitionSet:

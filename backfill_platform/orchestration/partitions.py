@@ -1,11 +1,10 @@
 """Days of the platform as Dagster's daily partitions, and back."""
 
-from collections.abc import Iterable
 from datetime import date
 
 import dagster as dg
 
-from backfill_platform.domain.partitions import DayRange, PartitionSet
+from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.tables import Input, TableSpec
 
 
@@ -17,19 +16,6 @@ def step_days(context: dg.OpExecutionContext | dg.AssetExecutionContext) -> DayR
     """The contiguous days that this Dagster run is about: one chunk."""
     keys = context.partition_key_range
     return DayRange.closed(date.fromisoformat(keys.start), date.fromisoformat(keys.end))
-
-
-def parse_days(text: str) -> PartitionSet:
-    """`2025-01-01..2025-01-31, 2025-03-01`: the form in which a set of days is printed."""
-    days: list[date] = []
-    for part in text.split(","):
-        first, _, last = part.strip().partition("..")
-        days.extend(DayRange.closed(date.fromisoformat(first), date.fromisoformat(last or first)))
-    return PartitionSet.of_days(days)
-
-
-def partition_keys(days: Iterable[date]) -> list[str]:
-    return [day.isoformat() for day in days]
 
 
 def input_mapping(used: Input) -> dg.PartitionMapping:

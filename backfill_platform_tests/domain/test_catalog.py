@@ -28,12 +28,16 @@ def test_tables_stand_after_their_inputs():
 
 
 def test_an_unknown_input_names_the_table_and_the_field():
-    with pytest.raises(DeclarationInvalid, match=r"silver\.cases: inputs: unknown input 'bronze\.x'"):
+    with pytest.raises(
+        DeclarationInvalid, match=r"silver\.cases: inputs: unknown input 'bronze\.x'"
+    ):
         build(make_table("silver", "cases", inputs=(Input(name="bronze.x"),)))
 
 
 def test_a_key_that_is_not_in_the_schema_is_refused():
-    with pytest.raises(DeclarationInvalid, match=r"silver\.cases: keys: 'case' is not in the schema"):
+    with pytest.raises(
+        DeclarationInvalid, match=r"silver\.cases: keys: 'case' is not in the schema"
+    ):
         build(make_table(keys=("day", "case")))
 
 
@@ -73,7 +77,9 @@ def test_a_version_that_is_not_semantic_is_refused():
 
 
 def test_a_table_declared_twice_is_refused():
-    with pytest.raises(DeclarationInvalid, match=r"silver\.cases: name: this table is declared twice"):
+    with pytest.raises(
+        DeclarationInvalid, match=r"silver\.cases: name: this table is declared twice"
+    ):
         build(make_table(), make_table())
 
 

@@ -1,0 +1,21 @@
+"""How days are written by people: `2025-01-01..2025-01-31, 2025-03-01`, both ends included."""
+
+from datetime import date
+
+from backfill_platform.domain.partitions import DayRange, PartitionSet
+
+
+def parse_days(text: str) -> PartitionSet:
+    """Raises ValueError with a sentence when the text names no days."""
+    days = [day for part in text.split(",") for day in _parse_range(part.strip())]
+    return PartitionSet.of_days(days)
+
+
+def _parse_range(text: str) -> DayRange:
+    first, _, last = text.partition("..")
+    try:
+        return DayRange.closed(date.fromisoformat(first), date.fromisoformat(last or first))
+    except ValueError as wrong:
+        raise ValueError(
+            f"{text!r} names no days; write 2025-01-31 or 2025-01-01..2025-01-31"
+        ) from wrong
