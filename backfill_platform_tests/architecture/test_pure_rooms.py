@@ -16,7 +16,7 @@ import backfill_platform.planner
 
 ENGINES = ("dagster", "pyspark", "deltalake", "sqlalchemy")
 PURE_PACKAGES = (backfill_platform.domain, backfill_platform.planner)
-PURE_MODULES = ("backfill_platform.validator.gates",)
+PURE_MODULES = ("backfill_platform.validator.gates", "backfill_platform.evidence.chain")
 
 BLOCK_AND_IMPORT = """
 import importlib, sys
