@@ -1,14 +1,19 @@
-"""Turns a jurisdiction calendar into flat arrays, so that the rule needs no date arithmetic.
+"""Turns a jurisdiction calendar into arrays by day, so that the rule needs no date arithmetic.
 
 A deadline is counted in business days. Every day has an ordinal, the number of business days before
 it; pauses are then differences of ordinals and a deadline is a sum. Only here are time zones known.
+Days count from 1970-01-01, and an array begins with the calendar's first day.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import accumulate
 from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from backfill_platform.domain.partitions import ONE_DAY
 from backfill_platform.enforcement.jurisdiction_calendar import Jurisdiction, JurisdictionCalendar
@@ -21,78 +26,76 @@ ZoneOf = Callable[[Jurisdiction], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CalendarTables:
-    """Arrays over jurisdictions in the order of `codes`, each a stretch of `days` entries.
+class CalendarTable:
+    """What the rule looks up for one jurisdiction."""
 
-    `due_seconds` has one entry for each business day ordinal; `terms` points into `sla_days` (one
-    entry for each case class) and `extra_days`.
+    jurisdiction: str
+    first_day: int
+    utc_offset_seconds: list[int]  # by UTC day: gives the local date of any instant in it
+    business_days_before: list[int]  # by local date
+    ordinal_at_day_end: list[int]  # by UTC day: the ordinal of the local date at which it ends
+    due_seconds: list[int]  # by ordinal of the due date: the instant of the midnight that ends it
+    terms: list[int]  # by local date: the place of the terms then in force
+    sla_days: list[int]  # by place of the terms and, within, by case class
+    extra_days: list[int]  # by place of the terms
+
+
+_SCHEMA = pa.schema(
+    {
+        "jurisdiction": pa.string(),
+        "first_day": pa.int32(),
+        "utc_offset_seconds": pa.list_(pa.int32()),
+        "business_days_before": pa.list_(pa.int32()),
+        "ordinal_at_day_end": pa.list_(pa.int32()),
+        "due_seconds": pa.list_(pa.int64()),
+        "terms": pa.list_(pa.int32()),
+        "sla_days": pa.list_(pa.int32()),
+        "extra_days": pa.list_(pa.int32()),
+    }
+)
+
+
+def calendar_frame(
+    spark: SparkSession, calendar: JurisdictionCalendar, zone_of: ZoneOf
+) -> DataFrame:
+    """One small row for each jurisdiction, sent to wherever the cases are.
+
+    A lookup is then one array access within generated code; the arrays are never copied.
     """
-
-    codes: tuple[str, ...]
-    first_day: int  # days since 1970, as everywhere below
-    days: int
-    utc_offset_seconds: tuple[int, ...]  # by UTC day: gives the local date of any instant in it
-    business_days_before: tuple[int, ...]  # by local date
-    ordinal_at_day_end: tuple[int, ...]  # by UTC day: the ordinal of the local date at its end
-    due_seconds: tuple[int, ...]  # by ordinal of the due date: when its local midnight ends it
-    terms: tuple[int, ...]  # by local date
-    sla_days: tuple[int, ...]
-    extra_days: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Stretch:
-    """The part of every array that belongs to one jurisdiction."""
-
-    offsets: list[int]
-    before: list[int]
-    at_day_end: list[int]
-    due: list[int]
-
-
-def build_tables(calendar: JurisdictionCalendar, zone_of: ZoneOf) -> CalendarTables:
-    codes = tuple(sorted(calendar.jurisdictions))
-    every_day = _days(calendar.first_day, calendar.last_day)
-    stretches = [
-        _stretch(calendar.jurisdictions[code], zone_of(calendar.jurisdictions[code]), every_day)
-        for code in codes
+    rows = [
+        asdict(build_table(calendar, jurisdiction, zone_of(jurisdiction)))
+        for jurisdiction in calendar.jurisdictions.values()
     ]
-    terms, sla_days, extra_days = _terms(calendar.jurisdictions, codes, every_day)
-    return CalendarTables(
-        codes=codes,
-        first_day=(calendar.first_day - EPOCH).days,
-        days=len(every_day),
-        utc_offset_seconds=_flat(stretch.offsets for stretch in stretches),
-        business_days_before=_flat(stretch.before for stretch in stretches),
-        ordinal_at_day_end=_flat(stretch.at_day_end for stretch in stretches),
-        due_seconds=_flat(_padded(stretch.due, len(every_day)) for stretch in stretches),
-        terms=terms,
-        sla_days=sla_days,
-        extra_days=extra_days,
-    )
+    return F.broadcast(spark.createDataFrame(pa.Table.from_pylist(rows, schema=_SCHEMA)))
 
 
-def _days(first: date, last: date) -> tuple[date, ...]:
-    return tuple(first + timedelta(days=offset) for offset in range((last - first).days + 1))
-
-
-def _stretch(jurisdiction: Jurisdiction, zone_name: str, every_day: Sequence[date]) -> _Stretch:
+def build_table(
+    calendar: JurisdictionCalendar, jurisdiction: Jurisdiction, zone_name: str
+) -> CalendarTable:
     zone = ZoneInfo(zone_name)
+    every_day = _days(calendar.first_day, calendar.last_day)
     works = [jurisdiction.works_on(day) for day in every_day]
     before = list(accumulate(works, initial=0))[:-1]
     ordinal_of = dict(zip(every_day, before, strict=True))
     day_ends = [_utc_midnight(day + ONE_DAY).astimezone(zone).date() for day in every_day]
-    return _Stretch(
-        offsets=[_offset(day, zone) for day in every_day],
-        before=before,
-        at_day_end=[ordinal_of.get(local, before[-1]) for local in day_ends],
-        due=[0]  # ordinals of business days begin with one
-        + [
-            _seconds(_local_midnight(day + ONE_DAY, zone))
-            for day, is_working in zip(every_day, works, strict=True)
-            if is_working
-        ],
+    midnights = [_seconds(_local_midnight(day + ONE_DAY, zone)) for day in every_day]
+    all_terms = jurisdiction.terms
+    return CalendarTable(
+        jurisdiction=jurisdiction.code,
+        first_day=(calendar.first_day - EPOCH).days,
+        utc_offset_seconds=[_offset(day, zone) for day in every_day],
+        business_days_before=before,
+        ordinal_at_day_end=[ordinal_of.get(local, before[-1]) for local in day_ends],
+        # Business days are counted from one: the first entry is no date.
+        due_seconds=[0, *(end for end, is_open in zip(midnights, works, strict=True) if is_open)],
+        terms=[all_terms.index(jurisdiction.terms_on(day)) for day in every_day],
+        sla_days=[terms.sla_business_days[name] for terms in all_terms for name in CASE_CLASSES],
+        extra_days=[terms.escalation_extra_days for terms in all_terms],
     )
+
+
+def _days(first: date, last: date) -> Sequence[date]:
+    return [first + timedelta(days=offset) for offset in range((last - first).days + 1)]
 
 
 def _offset(utc_day: date, zone: ZoneInfo) -> int:
@@ -103,21 +106,7 @@ def _offset(utc_day: date, zone: ZoneInfo) -> int:
     """
     local_day = _utc_midnight(utc_day).astimezone(zone).date()
     next_midnight = _local_midnight(local_day + ONE_DAY, zone)
-    return ((local_day + ONE_DAY) - EPOCH).days * DAY_SECONDS - _seconds(next_midnight)
-
-
-def _terms(
-    jurisdictions: Mapping[str, Jurisdiction], codes: Sequence[str], every_day: Sequence[date]
-) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    known = [(code, terms) for code in codes for terms in jurisdictions[code].terms]
-    number = {(code, terms.valid_from): place for place, (code, terms) in enumerate(known)}
-    by_day = tuple(
-        number[code, jurisdictions[code].terms_on(day).valid_from]
-        for code in codes
-        for day in every_day
-    )
-    sla_days = _flat([terms.sla_business_days[name] for name in CASE_CLASSES] for _, terms in known)
-    return by_day, sla_days, tuple(terms.escalation_extra_days for _, terms in known)
+    return (local_day + ONE_DAY - EPOCH).days * DAY_SECONDS - _seconds(next_midnight)
 
 
 def _utc_midnight(day: date) -> datetime:
@@ -131,11 +120,3 @@ def _local_midnight(day: date, zone: ZoneInfo) -> datetime:
 
 def _seconds(instant: datetime) -> int:
     return int(instant.timestamp())
-
-
-def _padded(entries: list[int], length: int) -> list[int]:
-    return entries + [0] * (length - len(entries))
-
-
-def _flat(stretches: Iterator[list[int]]) -> tuple[int, ...]:
-    return tuple(entry for stretch in stretches for entry in stretch)

@@ -10,12 +10,11 @@
 
 A deadline that has passed stays passed: a pause or an escalation that begins after it moves
 nothing, so no case becomes timely again because somebody asked for evidence too late.
+
+Written as SQL over `clock`, the state so far, and `event`, the next event in order.
 """
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
-
-from backfill_platform.enforcement.lifecycle import EVENT_RANK, EventType
+from backfill_platform.enforcement.lifecycle import EVENT_TYPES, EventType
 
 _STATE = {
     "opened_at": "bigint",
@@ -33,115 +32,102 @@ _STATE = {
     "escalated": "boolean",
     "closed_at": "bigint",
 }
-_AT_FIRST = {"paused_micros": 0, "paused_days": 0, "escalated": False}
 
 
-def run_clock(events: Column) -> Column:
-    """Folds a case's valid events, in order, into its state; not opened gives a null opening."""
-    nothing = F.struct(
-        *(F.lit(_AT_FIRST.get(name)).cast(kind).alias(name) for name, kind in _STATE.items())
+def run_clock(events: str) -> str:
+    """Folds a case's valid events, in order, into its state; a null opening says: no case."""
+    return f"aggregate({events}, {_AT_FIRST}, (clock, event) -> CASE {_RULES} ELSE clock END)"
+
+
+def _with(**changes: str) -> str:
+    fields = (
+        f"cast({changes[name]} AS {kind}) AS {name}"
+        if name in changes
+        else f"clock.{name} AS {name}"
+        for name, kind in _STATE.items()
     )
-    return F.aggregate(events, nothing, _after)
+    return f"struct({', '.join(fields)})"
 
 
-def _after(state: Column, event: Column) -> Column:
-    awaits_evidence = state["evidence_at"].isNotNull()
-    is_decided = state["decided_at"].isNotNull()
-    is_in_time = event["ordinal"] < state["deadline"]
-    branches = (
-        (EventType.EVIDENCE_REQUESTED, ~awaits_evidence & ~is_decided & is_in_time, _pause),
-        (EventType.EVIDENCE_RECEIVED, awaits_evidence, _end_evidence_pause),
-        (EventType.CLOSED, F.lit(True), _close),
-        (EventType.DECISION_EFFECTIVE, F.lit(True), _decide),
-        (EventType.ESCALATED, ~state["escalated"], _escalate),
-        (EventType.REOPENED, is_decided, _reopen),
-        (EventType.DECISION_AMENDED, is_decided, _decide),
+def _is(event_type: EventType) -> str:
+    return f"event.rank = {EVENT_TYPES.index(event_type)}"
+
+
+_AWAITS_EVIDENCE = "clock.evidence_at IS NOT NULL"
+_IS_DECIDED = "clock.decided_at IS NOT NULL"
+_IS_IN_TIME = "event.ordinal < clock.deadline"
+
+_OPEN = _with(
+    opened_at="event.at",
+    case_class="event.case_class",
+    deadline="event.effect_ordinal",
+    extra="event.extra",
+)
+
+_PAUSE = _with(evidence_at="event.at", evidence_ordinal="event.ordinal")
+
+_EVIDENCE_PAUSE_ENDS = {
+    "evidence_at": "NULL",
+    "evidence_ordinal": "NULL",
+    "pause_end_at": "event.at",
+    "pause_end_ordinal": "event.ordinal",
+    "paused_micros": "clock.paused_micros + event.at - clock.evidence_at",
+    "paused_days": "clock.paused_days + event.ordinal - clock.evidence_ordinal",
+    "deadline": "clock.deadline + event.ordinal - clock.evidence_ordinal",
+}
+
+# While paused or decided the clock stands where it stopped, however late the escalation comes.
+_READING = "coalesce(clock.evidence_ordinal, least(clock.decided_ordinal, event.ordinal))"
+_ESCALATE = _with(
+    escalated="true",
+    deadline=f"clock.deadline + if({_READING} < clock.deadline, clock.extra, 0)",
+)
+
+_DECISION = {"decided_at": "event.effect_at", "decided_ordinal": "event.effect_ordinal"}
+
+_DECISION_ENDS = {
+    "decided_at": "NULL",
+    "decided_ordinal": "NULL",
+    "pause_end_at": "event.at",
+    "pause_end_ordinal": "event.ordinal",
+}
+_SINCE_AT = "greatest(clock.decided_at, clock.pause_end_at)"
+_SINCE_ORDINAL = "greatest(clock.decided_ordinal, clock.pause_end_ordinal)"
+_WAS_PAUSE = f"{_SINCE_AT} < event.at AND {_SINCE_ORDINAL} < clock.deadline"
+_REOPEN_AFTER_PAUSE = _with(
+    **_DECISION_ENDS,
+    paused_micros=f"clock.paused_micros + event.at - {_SINCE_AT}",
+    paused_days=f"clock.paused_days + event.ordinal - {_SINCE_ORDINAL}",
+    deadline=f"clock.deadline + event.ordinal - {_SINCE_ORDINAL}",
+)
+
+_RULES = f"""
+    WHEN clock.closed_at IS NOT NULL THEN clock
+    WHEN clock.opened_at IS NULL THEN CASE WHEN {_is(EventType.OPENED)} THEN {_OPEN} ELSE clock END
+    WHEN {_is(EventType.EVIDENCE_REQUESTED)} THEN
+      CASE WHEN {_AWAITS_EVIDENCE} OR {_IS_DECIDED} THEN clock
+      WHEN {_IS_IN_TIME} THEN {_PAUSE} ELSE clock END
+    WHEN {_is(EventType.EVIDENCE_RECEIVED)} THEN
+      CASE WHEN {_AWAITS_EVIDENCE} THEN {_with(**_EVIDENCE_PAUSE_ENDS)} ELSE clock END
+    WHEN {_is(EventType.CLOSED)} THEN
+      CASE WHEN {_AWAITS_EVIDENCE} THEN {_with(**_EVIDENCE_PAUSE_ENDS, closed_at="event.at")}
+      ELSE {_with(closed_at="event.at")} END
+    WHEN {_is(EventType.DECISION_EFFECTIVE)} THEN
+      CASE WHEN {_AWAITS_EVIDENCE} THEN {_with(**_EVIDENCE_PAUSE_ENDS, **_DECISION)}
+      ELSE {_with(**_DECISION)} END
+    WHEN {_is(EventType.ESCALATED)} THEN
+      CASE WHEN clock.escalated THEN clock ELSE {_ESCALATE} END
+    WHEN {_is(EventType.DECISION_AMENDED)} THEN
+      CASE WHEN {_IS_DECIDED} THEN {_with(**_DECISION)} ELSE clock END
+    WHEN {_is(EventType.REOPENED)} THEN
+      CASE WHEN NOT ({_IS_DECIDED}) THEN clock
+      WHEN {_WAS_PAUSE} THEN {_REOPEN_AFTER_PAUSE} ELSE {_with(**_DECISION_ENDS)} END
+"""
+
+_FIRST_VALUES = {"paused_micros": "0", "paused_days": "0", "escalated": "false"}
+_AT_FIRST = "struct({})".format(
+    ", ".join(
+        f"cast({_FIRST_VALUES.get(name, 'NULL')} AS {kind}) AS {name}"
+        for name, kind in _STATE.items()
     )
-    is_looked_at = state["opened_at"].isNotNull() & state["closed_at"].isNull()
-    result = F.when(_is(event, EventType.OPENED) & state["opened_at"].isNull(), _open(state, event))
-    result = result.when(~is_looked_at, state)
-    for event_type, applies, change in branches:
-        result = result.when(_is(event, event_type) & applies, change(state, event))
-    return result.otherwise(state)
-
-
-def _open(state: Column, event: Column) -> Column:
-    return _with(
-        state,
-        opened_at=event["at"],
-        case_class=event["case_class"],
-        deadline=event["effect_ordinal"],
-        extra=event["extra"],
-    )
-
-
-def _pause(state: Column, event: Column) -> Column:
-    return _with(state, evidence_at=event["at"], evidence_ordinal=event["ordinal"])
-
-
-def _end_evidence_pause(state: Column, event: Column) -> Column:
-    return _with(state, **_evidence_pause_until(state, event))
-
-
-def _evidence_pause_until(state: Column, event: Column) -> dict[str, Column]:
-    """What ends with `event`, or nothing at all where no evidence is awaited."""
-    micros = F.coalesce(event["at"] - state["evidence_at"], F.lit(0).cast("bigint"))
-    days = F.coalesce(event["ordinal"] - state["evidence_ordinal"], F.lit(0))
-    waited = state["evidence_at"].isNotNull()
-    return {
-        "evidence_at": F.lit(None).cast("bigint"),
-        "evidence_ordinal": F.lit(None).cast("int"),
-        "pause_end_at": F.when(waited, event["at"]).otherwise(state["pause_end_at"]),
-        "pause_end_ordinal": F.when(waited, event["ordinal"]).otherwise(state["pause_end_ordinal"]),
-        "paused_micros": state["paused_micros"] + micros,
-        "paused_days": state["paused_days"] + days,
-        "deadline": state["deadline"] + days,
-    }
-
-
-def _escalate(state: Column, event: Column) -> Column:
-    # While paused or decided the clock stands where it stopped, however late the escalation.
-    reading = F.coalesce(
-        state["evidence_ordinal"], F.least(state["decided_ordinal"], event["ordinal"])
-    )
-    granted = F.when(reading < state["deadline"], state["extra"]).otherwise(0)
-    return _with(state, escalated=F.lit(True), deadline=state["deadline"] + granted)
-
-
-def _decide(state: Column, event: Column) -> Column:
-    return _with(
-        state,
-        **_evidence_pause_until(state, event),
-        decided_at=event["effect_at"],
-        decided_ordinal=event["effect_ordinal"],
-    )
-
-
-def _reopen(state: Column, event: Column) -> Column:
-    start_at = F.greatest(state["decided_at"], state["pause_end_at"])
-    start_ordinal = F.greatest(state["decided_ordinal"], state["pause_end_ordinal"])
-    counts = (start_at < event["at"]) & (start_ordinal < state["deadline"])
-    days = F.when(counts, event["ordinal"] - start_ordinal).otherwise(0)
-    micros = F.when(counts, event["at"] - start_at).otherwise(F.lit(0).cast("bigint"))
-    return _with(
-        state,
-        decided_at=F.lit(None).cast("bigint"),
-        decided_ordinal=F.lit(None).cast("int"),
-        pause_end_at=event["at"],
-        pause_end_ordinal=event["ordinal"],
-        paused_micros=state["paused_micros"] + micros,
-        paused_days=state["paused_days"] + days,
-        deadline=state["deadline"] + days,
-    )
-
-
-def _close(state: Column, event: Column) -> Column:
-    return _with(state, **_evidence_pause_until(state, event), closed_at=event["at"])
-
-
-def _with(state: Column, **changes: Column) -> Column:
-    return F.struct(*(changes.get(name, state[name]).alias(name) for name in _STATE))
-
-
-def _is(event: Column, event_type: EventType) -> Column:
-    return event["rank"] == EVENT_RANK[event_type]
+)

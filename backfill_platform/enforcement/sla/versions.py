@@ -5,97 +5,129 @@ known versions of an event the highest counts, so a version holds from one day t
 tombstone holds like any other and says that there is no such event.
 """
 
-from pyspark.sql import Column
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from backfill_platform.domain.transforms import InputWindow
-from backfill_platform.enforcement.lifecycle import CASE_CLASSES, EVENT_RANK, EventType, Operation
-from backfill_platform.enforcement.sla.lookups import Lookups
+from backfill_platform.enforcement.lifecycle import CASE_CLASSES, EVENT_TYPES, EventType, Operation
 
-OPENED = EVENT_RANK[EventType.OPENED]
+DAY_MICROS = 86_400_000_000
+
+# In this order: sorting a case's versions puts its events in the order in which they are read.
+# For an opening, `effect_ordinal` is already the deadline, and `extra` what an escalation adds.
+VERSION_FIELDS = (
+    "at",
+    "rank",
+    "event_id",
+    "version",
+    "delivery",
+    "known_from",
+    "known_to",
+    "stands",
+    "case_class",
+    "ordinal",
+    "effect_at",
+    "effect_ordinal",
+    "extra",
+)
 
 
-def version_struct(lookups: Lookups, window: InputWindow) -> Column:
-    """One delivered version of an event, in numbers; sorting it puts a case's events in order.
-
-    `ordinal` counts the business days before the local date of the occurrence. For an opening,
-    `effect_ordinal` is already the deadline and `extra` what an escalation would add to it.
-    """
-    at = F.unix_micros("occurred_at")
-    effect_at = F.coalesce(F.unix_micros("effective_at"), at)
-    place = lookups.place(F.col("jurisdiction"))
-    local_day = lookups.local_day(at, place)
-    is_opening = F.col("event_type") == EventType.OPENED.value
-    arrival = F.unix_date("arrival_date")
-    case_class = _number(CASE_CLASSES, F.col("case_class"))
-    deadline = lookups.business_days_until(local_day + 1, place) + lookups.sla_business_days(
-        case_class, local_day, place
+def case_versions(events: DataFrame, calendar: DataFrame, window: InputWindow) -> DataFrame:
+    """Every case once, with all versions of its events. This is the only shuffle of the rule."""
+    versions = _deadlines(
+        _local_days(_numbers(events, window).join(calendar, "jurisdiction", "left"))
     )
-    effect_ordinal = lookups.business_days_until(lookups.local_day(effect_at, place), place)
-    return F.struct(
-        at.alias("at"),
-        _number(tuple(EVENT_RANK), F.col("event_type")).alias("rank"),
-        F.col("event_id").alias("event_id"),
-        F.col("source_version").alias("version"),
-        F.col("delivery").alias("delivery"),
-        (arrival - window.after_days).alias("known_from"),
-        (arrival + window.before_days).alias("known_to"),
-        (F.col("op") == Operation.UPSERT.value).alias("stands"),
-        case_class.alias("case_class"),
-        lookups.business_days_until(local_day, place).alias("ordinal"),
-        effect_at.alias("effect_at"),
-        F.when(is_opening, deadline).otherwise(effect_ordinal).alias("effect_ordinal"),
-        F.when(is_opening, lookups.extra_business_days(local_day, place)).alias("extra"),
+    version = f"struct({', '.join(VERSION_FIELDS)})"
+    cases = versions.groupBy("case_id", "jurisdiction").agg(
+        F.expr(f"collect_list({version})").alias("versions")
     )
+    return cases.selectExpr("case_id", "jurisdiction", f"array_sort({_SETTLED}) AS events")
 
 
-def settle_versions(versions: Column) -> Column:
-    """Narrows each version's days to those on which no higher version of its event is known.
-
-    Most cases hold every event once, and those pass untouched.
-    """
-    event_ids = versions["event_id"]
-    repeats = F.size(F.array_distinct(event_ids)) < F.size(versions)
-    settled = F.transform(versions, lambda version: _narrowed(version, versions))
-    return F.when(repeats, settled).otherwise(versions)
-
-
-def _narrowed(version: Column, versions: Column) -> Column:
-    days = F.aggregate(
-        versions,
-        F.struct(version["known_from"].alias("known_from"), version["known_to"].alias("known_to")),
-        lambda days, other: F.when(_outranks(other, version), _without(days, other)).otherwise(
-            days
-        ),
-    )
-    return version.withField("known_from", days["known_from"]).withField(
-        "known_to", days["known_to"]
+def _numbers(events: DataFrame, window: InputWindow) -> DataFrame:
+    return events.selectExpr(
+        "case_id",
+        "jurisdiction",
+        "event_id",
+        "source_version AS version",
+        "delivery",
+        f"unix_date(arrival_date) - {window.after_days} AS known_from",
+        f"unix_date(arrival_date) + {window.before_days} AS known_to",
+        f"op = '{Operation.UPSERT.value}' AS stands",
+        f"{place_of('event_type', EVENT_TYPES)} AS rank",
+        f"{place_of('case_class', CASE_CLASSES)} AS case_class",
+        "unix_micros(occurred_at) AS at",
+        "coalesce(unix_micros(effective_at), unix_micros(occurred_at)) AS effect_at",
     )
 
 
-def _outranks(other: Column, version: Column) -> Column:
-    """Exact copies have one content; the later arrival stands for all of them."""
-    order = ("version", "known_from", "delivery")
-    return (other["event_id"] == version["event_id"]) & (
-        F.struct(*(other[name] for name in order)) > F.struct(*(version[name] for name in order))
+def _local_days(versions: DataFrame) -> DataFrame:
+    return versions.selectExpr(
+        "*",
+        f"{local_day('at')} - first_day AS local_day",
+        f"{local_day('effect_at')} - first_day AS effect_local_day",
     )
 
 
-def _without(days: Column, other: Column) -> Column:
-    """All windows are equally long, so another one cuts off an end and never leaves a hole."""
-    starts_within = other["known_from"] > days["known_from"]
-    overlaps = (other["known_from"] <= days["known_to"]) & (other["known_to"] >= days["known_from"])
-    cut_end = F.least(days["known_to"], other["known_from"] - 1)
-    cut_start = F.greatest(days["known_from"], other["known_to"] + 1)
-    return F.when(~overlaps, days).otherwise(
-        F.struct(
-            F.when(starts_within, days["known_from"]).otherwise(cut_start).alias("known_from"),
-            F.when(starts_within, cut_end).otherwise(days["known_to"]).alias("known_to"),
-        )
+def _deadlines(versions: DataFrame) -> DataFrame:
+    is_opening = f"rank = {EVENT_TYPES.index(EventType.OPENED)}"
+    return versions.selectExpr(
+        "*",
+        "get(business_days_before, local_day) AS ordinal",
+        f"""CASE WHEN {is_opening} THEN get(business_days_before, local_day + 1)
+              + get(sla_days, get(terms, local_day) * {len(CASE_CLASSES)} + case_class)
+            ELSE get(business_days_before, effect_local_day) END AS effect_ordinal""",
+        f"CASE WHEN {is_opening} THEN get(extra_days, get(terms, local_day)) END AS extra",
     )
 
 
-def _number(words: tuple[str, ...], word: Column) -> Column:
+def utc_day(micros: str) -> str:
+    return f"cast({micros} div {DAY_MICROS} AS int)"
+
+
+def local_day(micros: str) -> str:
+    """The local date of an instant, by the offset that the calendar holds for its UTC day."""
+    offset = f"get(utc_offset_seconds, {utc_day(micros)} - first_day)"
+    return utc_day(f"({micros} + {offset} * 1000000L)")
+
+
+def place_of(column: str, words: tuple[str, ...]) -> str:
     """The place of a word, counted from 0; null for a word that is not known."""
-    known = F.split(F.lit(",".join(words)), ",")
-    return F.nullif(F.array_position(known, word), F.lit(0)).cast("int") - 1
+    known = ", ".join(f"'{word}'" for word in words)
+    return f"cast(nullif(array_position(array({known}), {column}), 0) - 1 AS int)"
+
+
+def _order(version: str) -> str:
+    return f"struct({version}.version, {version}.known_from, {version}.delivery)"
+
+
+# Exact copies have one content; the one that arrived last stands for all of them.
+_OUTRANKS = f"other.event_id = own.event_id AND {_order('other')} > {_order('own')}"
+
+# All windows are equally long, so another one cuts off an end and never leaves a hole.
+_NARROWED = f"""
+    aggregate(
+      filter(versions, other -> {_OUTRANKS}),
+      struct(own.known_from AS known_from, own.known_to AS known_to),
+      (days, other) -> CASE
+        WHEN other.known_from > days.known_to OR other.known_to < days.known_from THEN days
+        WHEN other.known_from > days.known_from
+          THEN struct(days.known_from AS known_from, other.known_from - 1 AS known_to)
+        ELSE struct(other.known_to + 1 AS known_from, days.known_to AS known_to)
+      END)
+"""
+
+_WITH_DAYS = ", ".join(
+    f"pair.{'days' if name.startswith('known') else 'own'}.{name} AS {name}"
+    for name in VERSION_FIELDS
+)
+
+# A version counts on the days on which no higher version of its event is known. Most cases hold
+# every event once, and those pass untouched.
+_SETTLED = f"""
+    CASE WHEN size(array_distinct(versions.event_id)) = size(versions) THEN versions
+    ELSE transform(
+      transform(versions, own -> struct(own AS own, {_NARROWED} AS days)),
+      pair -> struct({_WITH_DAYS}))
+    END
+"""
