@@ -1,0 +1,118 @@
+"""Runs the declared transforms on frames made for a test."""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from backfill_platform.domain.modes import ExecutionMode, Knowledge
+from backfill_platform.domain.partitions import DayRange
+from backfill_platform.domain.tables import TableSpec
+from backfill_platform.domain.transforms import Frames, InputWindow, TransformContext
+from backfill_platform.enforcement.reference.editions import (
+    JURISDICTION_CALENDAR,
+    RESTATED,
+    calendar_path,
+)
+from backfill_platform_tests.enforcement.oracle import Delivered
+
+CALENDAR = JURISDICTION_CALENDAR.load(calendar_path(RESTATED))
+
+_BRONZE = pa.schema(
+    {
+        "arrival_date": pa.date32(),
+        "event_id": pa.string(),
+        "source_version": pa.int32(),
+        "delivery": pa.int32(),
+        "case_id": pa.string(),
+        "jurisdiction": pa.string(),
+        "case_class": pa.string(),
+        "event_type": pa.string(),
+        "occurred_at": pa.timestamp("us", tz="UTC"),
+        "effective_at": pa.timestamp("us", tz="UTC"),
+        "op": pa.string(),
+    }
+)
+
+
+def context_of(
+    spec: TableSpec, days: DayRange, knowledge: Knowledge, version: str
+) -> TransformContext:
+    """As the platform makes it: nothing that is known later counts as known at the time."""
+    has_late_days = knowledge is Knowledge.UP_TO_SNAPSHOT
+    return TransformContext(
+        run_id="run",
+        mode=ExecutionMode.BACKFILL,
+        knowledge=knowledge,
+        run_started_at=datetime(2026, 7, 4, tzinfo=UTC),
+        transform_name=spec.transform_name,
+        transform_version=version,
+        config_hash="none",
+        publish_days=days,
+        windows={
+            used.name: InputWindow(
+                before_days=used.warm_up_days, after_days=used.late_days if has_late_days else 0
+            )
+            for used in spec.inputs
+        },
+        reference_versions={"jurisdiction_calendar": RESTATED},
+    )
+
+
+def transform(
+    spec: TableSpec,
+    inputs: Mapping[str, DataFrame],
+    days: DayRange,
+    *,
+    knowledge: Knowledge = Knowledge.UP_TO_SNAPSHOT,
+    version: str | None = None,
+) -> DataFrame:
+    chosen = spec.transform(version) if version else spec.transforms[-1]
+    assert chosen is not None
+    frames = Frames(inputs=inputs, references={"jurisdiction_calendar": CALENDAR})
+    return chosen.function(frames, context_of(spec, days, knowledge, chosen.version))
+
+
+def source_totals(
+    spec: TableSpec,
+    inputs: Mapping[str, DataFrame],
+    days: DayRange,
+    *,
+    knowledge: Knowledge = Knowledge.UP_TO_SNAPSHOT,
+) -> list[dict[str, Any]]:
+    """What the inputs say that a table must hold."""
+    frames = Frames(inputs=inputs, references={"jurisdiction_calendar": CALENDAR})
+    context = context_of(spec, days, knowledge, spec.transforms[-1].version)
+    return rows_of(spec.reconciliation.from_inputs(frames, context), spec.partition_column)
+
+
+def output_totals(spec: TableSpec, output: DataFrame, days: DayRange) -> list[dict[str, Any]]:
+    """The same measures over what the transform gave; a day without rows counts as zero."""
+    measures = [f"{formula} AS {name}" for name, formula in spec.reconciliation.from_output.items()]
+    output.createOrReplaceTempView("staged")
+    day = spec.partition_column
+    query = f"SELECT {day}, {', '.join(measures)} FROM staged GROUP BY {day}"
+    found = {row[day]: row for row in rows_of(output.sparkSession.sql(query), day)}
+    empty = dict.fromkeys(spec.reconciliation.from_output, 0)
+    return [found.get(each, {day: each, **empty}) for each in days]
+
+
+def bronze_frame(spark: SparkSession, events: Iterable[Delivered]) -> DataFrame:
+    rows = [
+        {name: getattr(event, name, None) for name in _BRONZE.names}
+        | {"source_version": event.version, "delivery": 1}
+        for event in events
+    ]
+    return spark.createDataFrame(pa.Table.from_pylist(rows, schema=_BRONZE))
+
+
+def rows_of(frame: DataFrame, *order: str) -> list[dict[str, Any]]:
+    """Rows as plain values, instants aware, in a fixed order."""
+    rows = frame.toArrow().to_pylist()
+    return sorted(rows, key=lambda row: tuple(row[name] for name in order))
+
+
+def day(text: str) -> date:
+    return date.fromisoformat(text)

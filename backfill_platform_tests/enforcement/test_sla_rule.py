@@ -1,0 +1,78 @@
+"""The rule, row by row against the oracle, for both versions and both kinds of knowledge."""
+
+from datetime import date
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+
+from backfill_platform.domain.modes import Knowledge
+from backfill_platform.domain.partitions import DayRange
+from backfill_platform.enforcement.silver import CASE_SLA_DAILY, EVENTS
+from backfill_platform_tests.enforcement.oracle import Delivered, Oracle
+from backfill_platform_tests.enforcement.running import (
+    CALENDAR,
+    bronze_frame,
+    output_totals,
+    rows_of,
+    source_totals,
+    transform,
+)
+from backfill_platform_tests.enforcement.small_worlds import EVENTFUL_DAYS, small_worlds
+
+World = tuple[date, list[Delivered]]
+
+few_large_examples = settings(
+    max_examples=3,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+worlds = st.sampled_from(EVENTFUL_DAYS).flatmap(
+    lambda around: st.tuples(st.just(around), small_worlds(around, most_cases=24))
+)
+
+
+def days_after(around: date) -> DayRange:
+    return DayRange.of_day(around).widen(before_days=1, after_days=4)
+
+
+def expected(world: World, knowledge: Knowledge, version: str) -> list[dict[str, object]]:
+    oracle = Oracle(
+        calendar=CALENDAR,
+        reckons_in_utc=version == "2.4.1",
+        before_days=45,
+        after_days=30 if knowledge is Knowledge.UP_TO_SNAPSHOT else 0,
+    )
+    rows = oracle.rows(world[1], days_after(world[0]))
+    return sorted(rows, key=lambda row: (row["business_date"], row["case_id"]))
+
+
+@pytest.mark.parametrize("version", ["2.4.1", "3.1.0"])
+@pytest.mark.parametrize("knowledge", list(Knowledge))
+@few_large_examples
+@given(world=worlds)
+def test_spark_and_oracle_agree_row_by_row(
+    spark: SparkSession, version: str, knowledge: Knowledge, world: World
+) -> None:
+    inputs = {EVENTS: bronze_frame(spark, world[1])}
+    found = transform(
+        CASE_SLA_DAILY, inputs, days_after(world[0]), knowledge=knowledge, version=version
+    )
+    assert rows_of(found, "business_date", "case_id") == expected(world, knowledge, version)
+
+
+@pytest.mark.parametrize("knowledge", list(Knowledge))
+@few_large_examples
+@given(world=worlds)
+def test_openings_and_closings_reconcile_exactly(
+    spark: SparkSession, knowledge: Knowledge, world: World
+) -> None:
+    inputs = {EVENTS: bronze_frame(spark, world[1])}
+    days = days_after(world[0])
+    output = transform(CASE_SLA_DAILY, inputs, days, knowledge=knowledge)
+    assert output_totals(CASE_SLA_DAILY, output, days) == source_totals(
+        CASE_SLA_DAILY, inputs, days, knowledge=knowledge
+    )
