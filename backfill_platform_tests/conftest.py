@@ -16,6 +16,8 @@ from backfill_platform.settings import enter_environment, load_settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from backfill_platform.engine.platform import Platform
+
 os.environ["TZ"] = "UTC"
 time.tzset()
 
@@ -39,3 +41,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A place for all data of one test; settings that are loaded in it point there."""
     monkeypatch.setenv("BACKFILL_HOME", str(tmp_path))
     return tmp_path
+
+
+@pytest.fixture
+def platform(home: Path) -> "Platform":
+    """A platform over the tiny domain of `readings`, of which one week has landed."""
+    from backfill_platform.engine.platform import open_platform
+    from backfill_platform.ledger.migrate import migrate
+    from backfill_platform_tests.readings import land, week
+
+    settings = load_settings(catalog="backfill_platform_tests.readings:DECLARATIONS")
+    migrate(settings.ledger_url)
+    land(settings.landing, week())
+    return open_platform(settings)

@@ -64,7 +64,7 @@ def make_staging_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
     def stage(context: dg.AssetExecutionContext, pyspark: PySparkResource) -> dg.MaterializeResult:
         with told_to_dagster():
             manifest = open_run(platform, read_intent(context, spec))
-            context.instance.add_run_tags(context.run_id, _run_tags(manifest))
+            context.instance.add_run_tags(context.run.run_id, _run_tags(manifest))
             chunk = stage_chunk(
                 platform, pyspark.spark_session, manifest.run_id, step_days(context)
             )

@@ -1,3 +1,5 @@
+"""Every mistake in a declaration is one error that names the table and the field."""
+
 from dataclasses import replace
 from datetime import date
 

@@ -1,3 +1,5 @@
+"""Days as people write them."""
+
 from datetime import date
 
 import pytest

@@ -1,3 +1,5 @@
+"""The one table of states."""
+
 from backfill_platform.domain.lifecycle import TERMINAL_STATES, TRANSITIONS, RunState, may_follow
 
 
@@ -6,13 +8,13 @@ def test_every_state_stands_in_the_one_table():
 
 
 def test_terminal_states_are_those_that_nothing_follows():
-    assert TERMINAL_STATES == {
+    assert {
         RunState.SUPERSEDED,
         RunState.ROLLED_BACK,
         RunState.REJECTED,
         RunState.CANCELLED,
         RunState.EXPIRED,
-    }
+    } == TERMINAL_STATES
 
 
 def test_nothing_is_published_before_it_is_validated():

@@ -1,3 +1,5 @@
+"""Days, ranges and sets: what a scope is."""
+
 from datetime import date
 
 import pytest

@@ -1,3 +1,5 @@
+"""From intent and facts to a manifest, or a refusal with every reason."""
+
 from dataclasses import replace
 from datetime import UTC, date, datetime
 

@@ -1,3 +1,5 @@
+"""What each gate says, and when."""
+
 from dataclasses import replace
 from datetime import date
 

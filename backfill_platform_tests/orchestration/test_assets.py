@@ -1,0 +1,129 @@
+"""What Dagster makes of declarations: structure first, then real runs over real Spark and Delta."""
+
+from collections.abc import Iterator
+
+import dagster as dg
+import pytest
+from dagster_pyspark import PySparkResource
+
+from backfill_platform.domain.errors import LaunchFailed
+from backfill_platform.domain.lifecycle import RunState
+from backfill_platform.domain.partitions import DayRange
+from backfill_platform.domain.verdicts import Gate
+from backfill_platform.lakehouse.delta_tables import read_table_state
+from backfill_platform.orchestration import tags
+from backfill_platform.orchestration.build import assemble
+from backfill_platform.orchestration.local_runs import LocalDagster
+from backfill_platform_tests.readings import BRONZE, SILVER, land, week
+
+DAYS = week()
+FIRST, SECOND = DAYS.split(5)
+REASON = {tags.REASON: "tests", tags.LAUNCH: "1", tags.DAYS: str(DAYS)}
+STAGING = dg.AssetKey(["staging", "bronze", "readings"])
+PUBLISHED = dg.AssetKey(["bronze", "readings"])
+
+
+@pytest.fixture
+def definitions(platform) -> dg.Definitions:
+    return assemble(platform, PySparkResource(spark_config={}))
+
+
+@pytest.fixture
+def dagster(platform, definitions, spark, tmp_path) -> Iterator[LocalDagster]:
+    with dg.DagsterInstance.ephemeral(tempdir=str(tmp_path)) as instance:
+        yield LocalDagster(
+            platform=platform, spark=spark, definitions=definitions, instance=instance
+        )
+
+
+def table(dagster: LocalDagster, name: str):
+    return dagster.platform.catalog.tables[name]
+
+
+def test_every_table_becomes_a_staging_asset_a_publish_asset_and_blocking_checks(definitions):
+    graph = definitions.resolve_asset_graph()
+    assert {key.to_user_string() for key in graph.get_all_asset_keys()} == {
+        "landing/readings",
+        "staging/bronze/readings",
+        "bronze/readings",
+        "staging/silver/totals",
+        "silver/totals",
+    }
+    checks = {key.name for key in graph.asset_check_keys if key.asset_key == STAGING}
+    assert checks == {gate.value for gate in Gate}
+    assert all(graph.get_check_spec(key).blocking for key in graph.asset_check_keys)
+
+
+def test_staging_and_publication_share_partitions_and_policy(definitions):
+    graph = definitions.resolve_asset_graph()
+    staging, published = graph.get(STAGING), graph.get(PUBLISHED)
+    assert staging.backfill_policy == published.backfill_policy == dg.BackfillPolicy.multi_run(5)
+    assert staging.partitions_def == published.partitions_def
+
+
+def test_warm_up_and_late_days_are_upstream_partitions(definitions):
+    graph = definitions.resolve_asset_graph()
+    staging = dg.AssetKey(["staging", "silver", "totals"])
+    mapping = graph.get_partition_mapping(staging, PUBLISHED)
+    assert (mapping.start_offset, mapping.end_offset) == (-1, 1)
+
+
+def test_the_chunks_of_one_launch_join_one_run_and_carry_its_name(dagster):
+    spec = table(dagster, BRONZE)
+    runs = [dagster.stage_and_publish(spec, days, REASON) for days in (FIRST, SECOND)]
+    (run,) = dagster.platform.ledger.runs()
+    assert run.state is RunState.PUBLISHED
+    names = {
+        dagster.instance.get_run_by_id(one).tags[f"{tags.RUN_ID_PREFIX}{BRONZE}"] for one in runs
+    }
+    assert names == {run.run_id}
+
+
+def test_a_materialization_of_each_day_tells_rows_checksum_and_run(dagster):
+    dagster.stage_and_publish(table(dagster, BRONZE), FIRST, REASON)
+    records = dagster.instance.fetch_materializations(PUBLISHED, limit=100).records
+    told = {
+        record.partition_key: record.asset_materialization.metadata["dagster/row_count"].value
+        for record in records
+    }
+    assert told == {day.isoformat(): 2 for day in FIRST}
+
+
+def test_a_failed_check_keeps_the_publish_step_from_running(dagster):
+    spec = table(dagster, BRONZE)
+    dagster.stage_and_publish(spec, FIRST, REASON)
+    path = dagster.platform.warehouse.table_path(BRONZE)
+    before = read_table_state(path, None)
+    poisoned = DayRange.of_day(FIRST.last)
+    land(dagster.platform.landing, poisoned, [("a", 1), ("a", 1)])
+    with pytest.raises(LaunchFailed, match="key_unique"):
+        dagster.stage_and_publish(spec, FIRST, {tags.REASON: "poisoned"})
+    assert read_table_state(path, None) == before
+    checks = dagster.instance.get_latest_asset_check_evaluation_record(
+        dg.AssetCheckKey(STAGING, "key_unique")
+    )
+    evaluation = checks.event.asset_check_evaluation
+    assert not evaluation.passed
+    assert "1 of 5 partitions failed; 2025-01-05: 1 rows repeat" in evaluation.description
+
+
+def test_a_launch_without_a_reason_is_refused_with_the_tag_to_set(dagster):
+    with pytest.raises(LaunchFailed, match="say why these numbers change"):
+        dagster.stage_and_publish(table(dagster, BRONZE), FIRST, {})
+    assert dagster.platform.ledger.runs() == ()
+
+
+def test_a_tag_with_an_unknown_word_is_refused_with_the_known_ones(dagster):
+    odd = REASON | {tags.KIND: "whatever"}
+    with pytest.raises(LaunchFailed, match=r"it may be BACKFILL, REPLAY"):
+        dagster.stage_and_publish(table(dagster, BRONZE), FIRST, odd)
+
+
+def test_publishing_what_nobody_staged_is_refused(dagster):
+    with pytest.raises(LaunchFailed, match="Nothing is staged"):
+        dagster.publish(table(dagster, BRONZE), FIRST, REASON)
+
+
+def test_days_whose_input_is_missing_are_refused_before_anything_is_computed(dagster):
+    with pytest.raises(LaunchFailed, match=r"input bronze\.readings holds nothing for 5 of the 5"):
+        dagster.stage_and_publish(table(dagster, SILVER), FIRST, {tags.REASON: "too early"})
