@@ -20,6 +20,16 @@ from backfill_platform_tests.enforcement.oracle import Delivered
 
 CALENDAR = JURISDICTION_CALENDAR.load(calendar_path(RESTATED))
 
+# The generated world of conftest: what has arrived in it, and the days that tests ask for.
+ARRIVALS = DayRange(date(2024, 12, 1), date(2025, 2, 16))
+DAYS = DayRange(date(2025, 1, 13), date(2025, 1, 19))
+
+LANDED_TYPES = """
+    event_id string, case_id string, jurisdiction string, case_class string, event_type string,
+    occurred_at timestamp, effective_at timestamp, source_version int, op string,
+    emitted_at timestamp, payload string, arrival_date date
+"""
+
 _BRONZE = pa.schema(
     {
         "arrival_date": pa.date32(),
@@ -112,7 +122,3 @@ def rows_of(frame: DataFrame, *order: str) -> list[dict[str, Any]]:
     """Rows as plain values, instants aware, in a fixed order."""
     rows = frame.toArrow().to_pylist()
     return sorted(rows, key=lambda row: tuple(row[name] for name in order))
-
-
-def day(text: str) -> date:
-    return date.fromisoformat(text)
