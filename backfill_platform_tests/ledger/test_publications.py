@@ -3,6 +3,7 @@
 import dataclasses
 
 import pytest
+from sqlalchemy.exc import IntegrityError
 
 from backfill_platform.domain.errors import LostRace, RunUnknown, TargetMoved
 from backfill_platform.domain.identity import RunId
@@ -144,7 +145,7 @@ def test_a_fact_that_cannot_be_written_whole_leaves_nothing(
     publication_id = ledger.record_intent(intent(second, DAYS), now=NOW).intent.publication_id
     broken = dataclasses.replace(accepted_rows(january(3))[0], checksum=None)  # type: ignore[arg-type]
     rows = (*accepted_rows(january(1, 2)), broken)
-    with pytest.raises(Exception, match="NOT NULL"):
+    with pytest.raises(IntegrityError):
         ledger.record_fact(publication_id, version=2, accepted=rows, now=NOW)
     assert ledger.accepted(TABLE, DAYS) == before
     assert [record.intent.run_id for record in ledger.open_intents()] == [second]

@@ -139,9 +139,9 @@ class LedgerMachine(RuleBasedStateMachine):
                 run_id, own.days, verdicts, now=self.now, fencing_token=own.fencing_token
             )
 
-    @rule(claim=claims, crashes=st.booleans())
-    def publish(self, claim: tuple[RunId, ClaimedChunk], *, crashes: bool) -> None:
-        """As the publisher does; after a crash only the target's log knows that it landed.
+    @rule(claim=claims)
+    def commit(self, claim: tuple[RunId, ClaimedChunk]) -> None:
+        """As the publisher does; until its fact is recorded only the target's log knows of it.
 
         What is not validated yet is worked on first, or few examples would come this far.
         """
@@ -153,12 +153,11 @@ class LedgerMachine(RuleBasedStateMachine):
         wanted = samples.intent(run_id, own.days, f"{run_id}/{own.chunk_id}")
         self.ledger.record_intent(wanted, now=self.now)
         self.committed.setdefault(wanted.publication_id, (len(self.committed) + 1, wanted))
-        if not crashes:
-            self._record_fact(wanted.publication_id)
 
     @precondition(lambda self: self.committed)
     @rule(data=st.data())
-    def recover_or_repeat_a_fact(self, data: st.DataObject) -> None:
+    def record_a_fact(self, data: st.DataObject) -> None:
+        """At once, late, out of order or again."""
         self._record_fact(data.draw(st.sampled_from(sorted(self.committed))))
 
     @invariant()
