@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+from rich import box
 from rich.table import Table
 
 from backfill_platform.domain.changes import ChangeCount
@@ -23,7 +24,7 @@ def manifest_table(manifest: Manifest) -> Table:
 def verdict_table(verdicts: Sequence[Verdict]) -> Table:
     table = Table(title="Gates", title_justify="left")
     for name in ("gate", "partitions", "passed", "failed", "first failure"):
-        table.add_column(name, justify="right" if name in {"partitions", "passed"} else "left")
+        table.add_column(name, justify="left" if name in {"gate", "first failure"} else "right")
     ordered = sorted(verdicts, key=lambda verdict: verdict.gate)
     for gate, group in groupby(ordered, key=lambda verdict: verdict.gate):
         judged = list(group)
@@ -50,12 +51,12 @@ def change_table(changes: Sequence[ChangeCount], *, dimension: str) -> Table:
 
 
 def run_table(runs: Iterable[RunRecord]) -> Table:
-    table = Table(title="Runs", title_justify="left")
-    for name in ("run", "kind", "state", "planned", "reason"):
-        table.add_column(name, no_wrap=name != "reason")
+    table = Table(title="Runs", title_justify="left", box=box.SIMPLE)
+    for name in ("run", "kind", "state"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("reason")
     for run in runs:
-        planned = f"{run.planned_at:%Y-%m-%d %H:%M}"
-        table.add_row(run.run_id, run.kind, run.state, planned, run.reason)
+        table.add_row(run.run_id, run.kind, run.state, run.reason)
     return table
 
 

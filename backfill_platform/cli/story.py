@@ -14,7 +14,7 @@ from rich.table import Table
 
 from backfill_platform.cli.screens import change_table, manifest_table, run_table, verdict_table
 from backfill_platform.domain.manifests import Manifest
-from backfill_platform.domain.modes import Knowledge, RunKind
+from backfill_platform.domain.modes import Knowledge, ReferenceSemantics, RunKind
 from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.domain.tables import TableSpec
 from backfill_platform.enforcement.landing.files import land_days
@@ -28,6 +28,9 @@ REPORTED = "2.4.1"
 CORRECTED = "3.1.0"
 SILVER = "silver.case_sla_daily"
 GOLD = "gold.sla_breaches_daily"
+CALENDAR = tags.REFERENCE_PREFIX + "jurisdiction_calendar"
+CALENDAR_THEN = f"calendar-v2025-01-15:{ReferenceSemantics.AS_RECORDED_THEN}"
+CALENDAR_RESTATED = f"calendar-v2026-06-restated:{ReferenceSemantics.CORRECTED_TRUTH}"
 DAYS_PER_CHUNK = 20
 
 
@@ -80,6 +83,7 @@ def _load_live(story: Story) -> None:
     given = _launch_tags(launch, story.loaded, "the daily reports") | {
         tags.KIND: RunKind.LIVE.value,
         tags.TRANSFORM_PREFIX + SILVER: REPORTED,
+        CALENDAR: CALENDAR_THEN,
     }
     if story.dagster.platform.ledger.accepted(GOLD, story.loaded):
         _put_back(story)
@@ -96,6 +100,7 @@ def _put_back(story: Story) -> None:
         tags.KIND: RunKind.RESTATEMENT.value,
         tags.KNOWLEDGE: Knowledge.AS_KNOWN_THEN.value,
         tags.TRANSFORM_PREFIX + SILVER: REPORTED,
+        CALENDAR: CALENDAR_THEN,
     }
     for name in (SILVER, GOLD):
         _run_chunks(story, story.table(name), story.restated, given)
@@ -217,6 +222,7 @@ def _restatement_tags() -> dict[str, str]:
     return {
         tags.KIND: RunKind.RESTATEMENT.value,
         tags.TRANSFORM_PREFIX + SILVER: CORRECTED,
+        CALENDAR: CALENDAR_RESTATED,
         tags.TICKET: "SLA-241",
     }
 

@@ -4,9 +4,6 @@ Several chunks may finish at once. Each then walks the same way; a lost race mea
 has moved the run already, and nothing is left to do.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
 from backfill_platform.domain.manifests import Manifest
@@ -49,23 +46,20 @@ def fail_run(platform: Platform, run_id: RunId, cause: str) -> None:
 def supersede_runs(platform: Platform, manifest: Manifest) -> None:
     """A run that no partition is owed to any more has been superseded as a whole."""
     for run_id in platform.ledger.runs_without_accepted(manifest.target.table):
-        _move(
-            platform,
+        platform.ledger.move(
             run_id,
             RunState.PUBLISHED,
             RunState.SUPERSEDED,
-            f"superseded by {manifest.run_id}",
-            {"superseded_by": manifest.run_id},
+            actor=platform.worker,
+            cause=f"{manifest.run_id} replaced the last of its partitions",
+            details={},
+            now=platform.clock(),
+            superseded_by=manifest.run_id,
         )
 
 
 def _move(
-    platform: Platform,
-    run_id: RunId,
-    state: RunState,
-    following: RunState,
-    cause: str,
-    details: Mapping[str, Any] | None = None,
+    platform: Platform, run_id: RunId, state: RunState, following: RunState, cause: str
 ) -> None:
     platform.ledger.move(
         run_id,
@@ -73,6 +67,6 @@ def _move(
         following,
         actor=platform.worker,
         cause=cause,
-        details=details or {},
+        details={},
         now=platform.clock(),
     )

@@ -26,6 +26,8 @@ from backfill_platform.engine.records import keep_record
 from backfill_platform.lakehouse.delta_tables import staged_files
 from backfill_platform.publisher.replace_partitions import publish
 
+SETTLED = frozenset({ChunkStatus.VALIDATED, ChunkStatus.PUBLISHED})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkPublication:
@@ -93,6 +95,13 @@ def _refuse_unless_validated(platform: Platform, run_id: RunId, days: DayRange) 
             f"{len(missing)} verdicts of run {run_id} for {days} are negative or missing "
             f"(first {gate} of {day}), so nothing is published and {days} stays as it was. "
             "Mend the cause and launch a new run"
+        )
+    # A chunk that is being staged again keeps its former verdicts until it is judged again.
+    unsettled = set(days) - platform.ledger.covered_days(run_id, SETTLED)
+    if unsettled:
+        raise GateFailed(
+            f"{len(unsettled)} days of run {run_id} (first {min(unsettled)}) are being staged "
+            "again, so nothing is published. Wait until they are judged"
         )
 
 

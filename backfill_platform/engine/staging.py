@@ -3,12 +3,13 @@
 The verdicts are stored and not acted upon: whoever publishes reads them again.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
 from backfill_platform.domain.chunks import ChunkBusy, ChunkCounts, ChunkDone, ClaimedChunk
-from backfill_platform.domain.errors import ChunkRefused
+from backfill_platform.domain.errors import ChunkRefused, LostRace
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import ChunkStatus
 from backfill_platform.domain.manifests import Manifest
@@ -55,9 +56,9 @@ def stage_chunk(
     match _claim(platform, manifest, days):
         case ChunkDone(chunk=chunk) if chunk.status is not ChunkStatus.STAGED:
             return _recall(platform, manifest, days)
-        case ChunkDone():  # a former attempt died between measuring and judging
+        case ChunkDone(chunk=chunk):  # a former attempt died between measuring and judging
             frames = chunk_frames(platform, spark, manifest, days)
-            return _judge(platform, spark, manifest, days, frames)
+            return _judge(platform, manifest, days, frames, chunk.fencing_token)
         case ClaimedChunk() as claim:
             return _work(platform, spark, manifest, transform, claim)
 
@@ -88,10 +89,16 @@ def _work(
         _compute(platform, manifest, transform, claim.days, frames)
         staged = _measure(platform, spark, manifest, claim.days)
         _finish(platform, manifest, claim, staged)
-        return _judge(platform, spark, manifest, claim.days, frames)
+        return _judge(platform, manifest, claim.days, frames, claim.fencing_token)
     except BaseException as failure:
-        # Whatever ended it, the chunk may be claimed again at once, without waiting for its lease.
-        cause = f"{type(failure).__name__}: {failure}"[:1000]
+        _give_back(platform, manifest, claim, f"{type(failure).__name__}: {failure}"[:1000])
+        raise
+
+
+def _give_back(platform: Platform, manifest: Manifest, claim: ClaimedChunk, cause: str) -> None:
+    """Whatever ended it, the chunk may be claimed again at once, without waiting for its lease.
+    If somebody has claimed it already, it is theirs and there is nothing to give back."""
+    with suppress(LostRace):
         platform.ledger.fail_chunk(
             manifest.run_id,
             claim.chunk_id,
@@ -100,7 +107,6 @@ def _work(
             now=platform.clock(),
         )
         fail_run(platform, manifest.run_id, f"{claim.days}: {cause}")
-        raise
 
 
 def _compute(
@@ -171,11 +177,7 @@ def _finish(
 
 
 def _judge(
-    platform: Platform,
-    spark: SparkSession,
-    manifest: Manifest,
-    days: DayRange,
-    frames: Frames,
+    platform: Platform, manifest: Manifest, days: DayRange, frames: Frames, fencing_token: int
 ) -> StagedChunk:
     spec = platform.catalog.tables[manifest.target.table]
     totals = spec.reconciliation.from_inputs(frames, chunk_context(manifest, days))
@@ -184,7 +186,9 @@ def _judge(
     staged = platform.ledger.measurements(manifest.run_id, days)
     rules = GateRules(may_be_empty=spec.may_be_empty, reconciled=measures)
     verdicts = judge(days, staged, source, rules)
-    platform.ledger.record_verdicts(manifest.run_id, days, verdicts, now=platform.clock())
+    platform.ledger.record_verdicts(
+        manifest.run_id, days, verdicts, now=platform.clock(), fencing_token=fencing_token
+    )
     _keep_verdicts(platform, manifest, days, verdicts)
     return StagedChunk(manifest=manifest, days=days, staged=staged, verdicts=verdicts)
 

@@ -59,6 +59,8 @@ def _sizes(driver_memory: str, cores: int) -> dict[str, str]:
     return {
         "spark.driver.memory": driver_memory,
         "spark.sql.shuffle.partitions": str(cores),
+        # VACUUM lists folders with as many tasks as this, and 10000 by default.
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(cores),
     }
 
 
