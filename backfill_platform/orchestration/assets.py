@@ -13,23 +13,16 @@ import dagster as dg
 from dagster_pyspark import PySparkResource
 
 from backfill_platform.domain.manifests import Manifest
-from backfill_platform.domain.tables import Input, TableSpec
+from backfill_platform.domain.tables import TableSpec
 from backfill_platform.engine.planning import open_run
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.publishing import ChunkPublication, find_run, publish_chunk
 from backfill_platform.engine.staging import StagedChunk, stage_chunk
 from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.failures import told_to_dagster
-from backfill_platform.orchestration.launches import launch_origin, read_intent
-from backfill_platform.orchestration.partitions import daily_partitions, input_mapping, step_days
-
-
-def table_key(name: str) -> dg.AssetKey:
-    return dg.AssetKey(name.split("."))
-
-
-def staging_key(spec: TableSpec) -> dg.AssetKey:
-    return dg.AssetKey(["staging", spec.layer, spec.name])
+from backfill_platform.orchestration.keys import staging_key, table_key
+from backfill_platform.orchestration.launches import launch_origin, read_intent, refuse_split_inputs
+from backfill_platform.orchestration.partitions import daily_partitions, step_days
 
 
 def chunk_policy(spec: TableSpec) -> dg.BackfillPolicy:
@@ -53,7 +46,8 @@ def source_assets(platform: Platform) -> list[dg.AssetSpec]:
 def make_staging_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefinition:
     @dg.asset(
         key=staging_key(spec),
-        deps=[_dependency(platform, used) for used in spec.inputs],
+        # Day by day: windows around a day are the planner's, see docs/adr/0005.
+        deps=[table_key(used.name) for used in spec.inputs],
         group_name=spec.layer,
         description=f"What a run wants {spec.full_name} to be; nobody but its gates reads it.",
         owners=[f"team:{spec.owner}"],
@@ -63,6 +57,7 @@ def make_staging_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
     )
     def stage(context: dg.AssetExecutionContext, pyspark: PySparkResource) -> dg.MaterializeResult:
         with told_to_dagster():
+            refuse_split_inputs(context, platform.catalog)
             manifest = open_run(platform, read_intent(context, spec))
             context.instance.add_run_tags(context.run.run_id, _run_tags(manifest))
             chunk = stage_chunk(
@@ -97,12 +92,6 @@ def make_publish_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
         )
 
     return publish
-
-
-def _dependency(platform: Platform, used: Input) -> dg.AssetDep:
-    if used.name in platform.catalog.sources:
-        return dg.AssetDep(table_key(used.name))
-    return dg.AssetDep(table_key(used.name), partition_mapping=input_mapping(used))
 
 
 def _run_tags(manifest: Manifest) -> dict[str, str]:

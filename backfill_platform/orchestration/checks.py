@@ -12,8 +12,8 @@ from backfill_platform.domain.tables import TableSpec
 from backfill_platform.domain.verdicts import Gate, Verdict
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.publishing import find_run
-from backfill_platform.orchestration.assets import staging_key
 from backfill_platform.orchestration.failures import told_to_dagster
+from backfill_platform.orchestration.keys import staging_key
 from backfill_platform.orchestration.launches import launch_origin
 from backfill_platform.orchestration.partitions import step_days
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import dagster as dg
 
+from backfill_platform.domain.catalog import Catalog
 from backfill_platform.domain.day_notation import parse_days
 from backfill_platform.domain.errors import PlanRefused
 from backfill_platform.domain.intents import Intent, ReferenceChoice
@@ -18,6 +19,7 @@ from backfill_platform.domain.modes import ExecutionMode, Knowledge, ReferenceSe
 from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.tables import TableSpec
 from backfill_platform.orchestration import tags
+from backfill_platform.orchestration.keys import staging_key
 from backfill_platform.orchestration.partitions import step_days
 
 Word = TypeVar("Word", bound=StrEnum)
@@ -75,12 +77,54 @@ def _days(text: str) -> PartitionSet:
 
 
 def _backfill_scope(context: dg.AssetExecutionContext, backfill_id: str) -> PartitionSet:
+    targeted = _targeted_days(context, backfill_id).get(context.asset_key)
+    return targeted or PartitionSet.of_range(step_days(context))
+
+
+def refuse_split_inputs(context: dg.AssetExecutionContext, catalog: Catalog) -> None:
+    """A table and its input may share a launch only where one chunk holds all of it.
+
+    Otherwise the first chunk of the table would pin its input before the input's other chunks have
+    landed. The first step of the launch says so, before anything is computed.
+    """
+    backfill_id = context.run.tags.get(tags.BACKFILL_ID)
+    targeted = _targeted_days(context, backfill_id) if backfill_id else {}
+    launched = {
+        spec.full_name: targeted[staging_key(spec)]
+        for spec in catalog.tables.values()
+        if staging_key(spec) in targeted
+    }
+    for spec in catalog.tables.values():
+        for used in spec.inputs:
+            if spec.full_name not in launched or used.name not in launched:
+                continue
+            chunk_days = catalog.tables[used.name].chunk_days
+            if len(launched[used.name].split(chunk_days)) > 1:
+                raise PlanRefused(
+                    (
+                        f"{spec.full_name} and its input {used.name} are launched together over "
+                        f"{len(launched[used.name])} days, which is more than one chunk of "
+                        f"{chunk_days}; launch {used.name} first, then {spec.full_name}, or both "
+                        "over fewer days",
+                    )
+                )
+
+
+def _targeted_days(
+    context: dg.AssetExecutionContext, backfill_id: str
+) -> dict[dg.AssetKey, PartitionSet]:
+    """What the backfill is about, by asset; nothing for a backfill of a job."""
     backfill = context.instance.get_backfill(backfill_id)
     if backfill is None or not backfill.is_asset_backfill:
-        return PartitionSet.of_range(step_days(context))
+        return {}
     data = backfill.get_asset_backfill_data(context.repository_def.asset_graph)
-    targeted = data.target_subset.get_partitions_subset(context.asset_key)
-    return PartitionSet.of_days(date.fromisoformat(key) for key in targeted.get_partition_keys())
+    return {
+        key: PartitionSet.of_days(
+            date.fromisoformat(day)
+            for day in data.target_subset.get_partitions_subset(key).get_partition_keys()
+        )
+        for key in data.target_subset.partitions_subsets_by_asset_key
+    }
 
 
 def _reason(context: dg.AssetExecutionContext) -> str:

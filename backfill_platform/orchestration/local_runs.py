@@ -17,8 +17,8 @@ from backfill_platform.domain.tables import TableSpec
 from backfill_platform.engine.platform import Platform, open_platform
 from backfill_platform.lakehouse.session import start_local_session
 from backfill_platform.orchestration import tags
-from backfill_platform.orchestration.assets import staging_key, table_key
 from backfill_platform.orchestration.build import assemble, local_spark_settings
+from backfill_platform.orchestration.keys import staging_key, table_key
 from backfill_platform.settings import Settings
 
 

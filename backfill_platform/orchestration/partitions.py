@@ -5,7 +5,7 @@ from datetime import date
 import dagster as dg
 
 from backfill_platform.domain.partitions import DayRange
-from backfill_platform.domain.tables import Input, TableSpec
+from backfill_platform.domain.tables import TableSpec
 
 
 def daily_partitions(spec: TableSpec) -> dg.DailyPartitionsDefinition:
@@ -16,12 +16,3 @@ def step_days(context: dg.OpExecutionContext | dg.AssetExecutionContext) -> DayR
     """The contiguous days that this Dagster run is about: one chunk."""
     keys = context.partition_key_range
     return DayRange.closed(date.fromisoformat(keys.start), date.fromisoformat(keys.end))
-
-
-def input_mapping(used: Input) -> dg.PartitionMapping:
-    """Warm-up and late days are upstream partitions too: a backfill of both computes them first."""
-    return dg.TimeWindowPartitionMapping(
-        start_offset=-used.warm_up_days,
-        end_offset=used.late_days,
-        allow_nonexistent_upstream_partitions=True,
-    )

@@ -61,11 +61,11 @@ def test_staging_and_publication_share_partitions_and_policy(definitions):
     assert staging.partitions_def == published.partitions_def
 
 
-def test_warm_up_and_late_days_are_upstream_partitions(definitions):
+def test_a_selected_range_means_the_same_days_for_every_table_below(definitions):
     graph = definitions.resolve_asset_graph()
     staging = dg.AssetKey(["staging", "silver", "totals"])
     mapping = graph.get_partition_mapping(staging, PUBLISHED)
-    assert (mapping.start_offset, mapping.end_offset) == (-1, 1)
+    assert mapping == dg.TimeWindowPartitionMapping()
 
 
 def test_the_chunks_of_one_launch_join_one_run_and_carry_its_name(dagster):
