@@ -83,6 +83,7 @@ CASE_EVENTS = TableSpec(
             note="Rows as they arrived; identical deliveries are numbered.",
         ),
     ),
+    chunk_days=92,
     reconciliation=Reconciliation(
         from_inputs=_count_landed, from_output={"rows_arrived": "count(1)"}
     ),

@@ -81,6 +81,7 @@ SLA_BREACHES_DAILY = TableSpec(
             note="Counts of open, breached, newly breached and paused cases.",
         ),
     ),
+    chunk_days=92,
     reconciliation=Reconciliation(
         from_inputs=_sum_cases,
         from_output={

@@ -100,6 +100,7 @@ CASE_SLA_DAILY = TableSpec(
             note="Dates and deadlines in the time zone of the jurisdiction.",
         ),
     ),
+    chunk_days=92,
     reconciliation=Reconciliation(
         from_inputs=_count_cases,
         from_output={
