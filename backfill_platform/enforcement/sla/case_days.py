@@ -36,9 +36,10 @@ def case_sla(zone_of: ZoneOf) -> Callable[[Frames, TransformContext], DataFrame]
 def _case_sla_daily(zone_of: ZoneOf, frames: Frames, context: TransformContext) -> DataFrame:
     events: DataFrame = frames.inputs[EVENTS]
     calendar = calendar_frame(events.sparkSession, frames.references[CALENDAR], zone_of)
-    days = context.publish_days
-    cases = case_versions(events, calendar, context.windows[EVENTS])
-    periods = case_periods(cases, (days.start - EPOCH).days, (days.last - EPOCH).days)
+    first_day = (context.publish_days.start - EPOCH).days
+    last_day = (context.publish_days.last - EPOCH).days
+    cases = case_versions(events, calendar, context.windows[EVENTS], last_day)
+    periods = case_periods(cases, first_day, last_day)
     return _active(_readings(_daily(periods).join(calendar, "jurisdiction", "left")))
 
 

@@ -6,59 +6,48 @@ day. Bounds are tight, but never decide whether a case is active: the reading of
 
 from pyspark.sql import DataFrame
 
-from backfill_platform.enforcement.lifecycle import EVENT_TYPES, EventType
 from backfill_platform.enforcement.sla.clock import run_clock
-from backfill_platform.enforcement.sla.versions import utc_day
+from backfill_platform.enforcement.sla.versions import HOLDS_EVERY_EVENT_ONCE, SETTLED, utc_day
 
 _COUNTS_FROM = f"greatest(event.known_from, {utc_day('event.at')})"
-_HOLDS = "event.stands AND event.known_from <= event.known_to"
-_OPENED = f"event.rank = {EVENT_TYPES.index(EventType.OPENED)}"
-_CLOSED = f"event.rank = {EVENT_TYPES.index(EventType.CLOSED)}"
 
 
 def case_periods(cases: DataFrame, first_day: int, last_day: int) -> DataFrame:
     """For each case its periods within the asked days; most cases have none and end here."""
-    openings = cases.selectExpr("*", f"filter(events, event -> {_OPENED} AND {_HOLDS}) AS openings")
-    bounded = openings.selectExpr("*", f"{_bounds(first_day, last_day)} AS bounds")
-    # Not a filter on the bounds: Spark would push it down and reckon all of the above twice.
-    started = bounded.selectExpr(
+    bounded = cases.selectExpr(
         "case_id",
         "jurisdiction",
-        "events",
-        "bounds.last_day",
-        f"CASE WHEN bounds.first_day <= bounds.last_day THEN {_STARTS} ELSE array() END AS starts",
+        "versions",
+        f"{HOLDS_EVERY_EVENT_ONCE} AS holds_every_event_once",
+        # Without an opening there is no first day: greatest() would pass over the null.
+        f"if(opened_from < {first_day}, {first_day}, opened_from) AS first_day",
+        f"least({last_day}, opened_until, {_OPEN_UNTIL}) AS last_day",
     )
+    ordered = bounded.where("first_day <= last_day").selectExpr(
+        "case_id", "jurisdiction", "first_day", "last_day", f"array_sort({SETTLED}) AS events"
+    )
+    started = ordered.selectExpr("*", f"{_STARTS} AS starts")
     return started.selectExpr(
         "case_id", "jurisdiction", f"explode(transform({_KNOWN}, period -> {_FOLDED})) AS period"
     )
 
 
-def _bounds(first_day: int, last_day: int) -> str:
-    """From the first day on which an opening counts to the last before a closing takes over.
-
-    On the day of the closing itself, and until the closing is known, the case is still active.
-    """
-    closes = f"""{_CLOSED} AND {_HOLDS} AND event.at >= array_max(openings.at)
-        AND event.known_to >= array_max(openings.known_to)"""
-    last_before = f"greatest({utc_day('event.at')}, event.known_from - 1)"
-    return f"""struct(
-        greatest({first_day}, array_min(transform(openings, event -> {_COUNTS_FROM}))) AS first_day,
-        least(
-          if(size(openings) = 0, {first_day - 1}, {last_day}),
-          array_max(openings.known_to),
-          array_min(transform(filter(events, event -> {closes}), event -> {last_before}))
-        ) AS last_day)"""
-
+# On the day of its closing, and until the closing is known, a case is still active. The bound is
+# only for closings that nothing can undo within the days on which the opening is known.
+_OPEN_UNTIL = f"""
+    CASE WHEN closed_until >= opened_until AND closed_at >= opened_at AND {HOLDS_EVERY_EVENT_ONCE}
+    THEN open_until END
+"""
 
 # The first possible day, and each later one on which an event begins or ceases to count.
 _STARTS = f"""
     array_sort(array_distinct(concat(
-      array(bounds.first_day),
+      array(first_day),
       filter(
         concat(
           transform(events, event -> {_COUNTS_FROM}),
           transform(events, event -> event.known_to + 1)),
-        day -> day > bounds.first_day AND day <= bounds.last_day))))
+        day -> day > first_day AND day <= last_day))))
 """
 
 _KNOWN = f"""

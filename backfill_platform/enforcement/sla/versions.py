@@ -20,7 +20,6 @@ VERSION_FIELDS = (
     "rank",
     "event_id",
     "version",
-    "delivery",
     "known_from",
     "known_to",
     "stands",
@@ -32,16 +31,24 @@ VERSION_FIELDS = (
 )
 
 
-def case_versions(events: DataFrame, calendar: DataFrame, window: InputWindow) -> DataFrame:
+def case_versions(
+    events: DataFrame, calendar: DataFrame, window: InputWindow, last_day: int
+) -> DataFrame:
     """Every case once, with all versions of its events. This is the only shuffle of the rule."""
-    versions = _deadlines(
-        _local_days(_numbers(events, window).join(calendar, "jurisdiction", "left"))
+    versions = _numbers(_that_matter(events, last_day), window)
+    versions = _deadlines(_local_days(versions.join(calendar, "jurisdiction", "left")))
+    collected = f"collect_list(struct({', '.join(VERSION_FIELDS)})) AS versions"
+    return versions.groupBy("case_id", "jurisdiction").agg(
+        *(F.expr(each) for each in (collected, *_BOUNDS))
     )
-    version = f"struct({', '.join(VERSION_FIELDS)})"
-    cases = versions.groupBy("case_id", "jurisdiction").agg(
-        F.expr(f"collect_list({version})").alias("versions")
+
+
+def _that_matter(events: DataFrame, last_day: int) -> DataFrame:
+    """Leaves out copies, and what happened after the asked days and replaces nothing older."""
+    return events.where(
+        f"""delivery = 1
+        AND (source_version > 1 OR unix_micros(occurred_at) < {last_day + 1} * {DAY_MICROS}L)"""
     )
-    return cases.selectExpr("case_id", "jurisdiction", f"array_sort({_SETTLED}) AS events")
 
 
 def _numbers(events: DataFrame, window: InputWindow) -> DataFrame:
@@ -50,7 +57,6 @@ def _numbers(events: DataFrame, window: InputWindow) -> DataFrame:
         "jurisdiction",
         "event_id",
         "source_version AS version",
-        "delivery",
         f"unix_date(arrival_date) - {window.after_days} AS known_from",
         f"unix_date(arrival_date) + {window.before_days} AS known_to",
         f"op = '{Operation.UPSERT.value}' AS stands",
@@ -97,37 +103,63 @@ def place_of(column: str, words: tuple[str, ...]) -> str:
     return f"cast(nullif(array_position(array({known}), {column}), 0) - 1 AS int)"
 
 
-def _order(version: str) -> str:
-    return f"struct({version}.version, {version}.known_from, {version}.delivery)"
+_OPENS = f"stands AND rank = {EVENT_TYPES.index(EventType.OPENED)}"
+_CLOSES = f"stands AND rank = {EVENT_TYPES.index(EventType.CLOSED)}"
 
+# Kept beside the versions, so that most cases are seen to be over without a look at their events.
+_BOUNDS = (
+    f"min(CASE WHEN {_OPENS} THEN greatest(known_from, {utc_day('at')}) END) AS opened_from",
+    f"max(CASE WHEN {_OPENS} THEN known_to END) AS opened_until",
+    f"max(CASE WHEN {_OPENS} THEN at END) AS opened_at",
+    f"max(CASE WHEN {_CLOSES} THEN greatest(known_from - 1, {utc_day('at')}) END) AS open_until",
+    f"min(CASE WHEN {_CLOSES} THEN known_to END) AS closed_until",
+    f"min(CASE WHEN {_CLOSES} THEN at END) AS closed_at",
+)
 
-# Exact copies have one content; the one that arrived last stands for all of them.
-_OUTRANKS = f"other.event_id = own.event_id AND {_order('other')} > {_order('own')}"
+HOLDS_EVERY_EVENT_ONCE = "size(array_distinct(versions.event_id)) = size(versions)"
+
+# Versions by event and rank: what outranks a version follows it, up to the end of its event. Exact
+# copies have one content; the one that arrived last stands for all of them.
+_RANKED = """
+    array_sort(transform(versions, own -> struct(
+      own.event_id AS event_id, own.version AS version, own.known_from AS known_from, own AS own)))
+"""
 
 # All windows are equally long, so another one cuts off an end and never leaves a hole.
-_NARROWED = f"""
+_NARROWED = """
     aggregate(
-      filter(versions, other -> {_OUTRANKS}),
-      struct(own.known_from AS known_from, own.known_to AS known_to),
+      slice(ranked, place + 2, size(ranked)),
+      struct(entry.own.known_from AS known_from, entry.own.known_to AS known_to),
       (days, other) -> CASE
-        WHEN other.known_from > days.known_to OR other.known_to < days.known_from THEN days
-        WHEN other.known_from > days.known_from
-          THEN struct(days.known_from AS known_from, other.known_from - 1 AS known_to)
-        ELSE struct(other.known_to + 1 AS known_from, days.known_to AS known_to)
+        WHEN other.event_id != entry.event_id THEN days
+        WHEN other.own.known_from > days.known_to OR other.own.known_to < days.known_from THEN days
+        WHEN other.own.known_from > days.known_from
+          THEN struct(days.known_from AS known_from, other.own.known_from - 1 AS known_to)
+        ELSE struct(other.own.known_to + 1 AS known_from, days.known_to AS known_to)
       END)
 """
 
-_WITH_DAYS = ", ".join(
-    f"pair.{'days' if name.startswith('known') else 'own'}.{name} AS {name}"
-    for name in VERSION_FIELDS
-)
+
+def _with_days(days: str) -> str:
+    fields = (
+        f"{days if name.startswith('known') else 'pair.own'}.{name} AS {name}"
+        for name in VERSION_FIELDS
+    )
+    return f"struct({', '.join(fields)})"
+
 
 # A version counts on the days on which no higher version of its event is known. Most cases hold
 # every event once, and those pass untouched.
-_SETTLED = f"""
-    CASE WHEN size(array_distinct(versions.event_id)) = size(versions) THEN versions
-    ELSE transform(
-      transform(versions, own -> struct(own AS own, {_NARROWED} AS days)),
-      pair -> struct({_WITH_DAYS}))
+SETTLED = f"""
+    CASE WHEN holds_every_event_once THEN versions
+    ELSE flatten(transform(array({_RANKED}), ranked ->
+      transform(ranked, (entry, place) -> CASE
+        WHEN get(ranked, place + 1).event_id = entry.event_id
+        THEN element_at(
+          transform(
+            array(struct(entry.own AS own, {_NARROWED} AS days)),
+            pair -> {_with_days("pair.days")}),
+          1)
+        ELSE entry.own END)))
     END
 """
