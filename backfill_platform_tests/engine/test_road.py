@@ -227,3 +227,54 @@ def test_the_evidence_of_a_run_is_whole(platform, loaded):
 
     assert bundle(platform, loaded.run_id).verify() is None
     assert platform.ledger.verify_events(loaded.run_id) is None
+
+
+class DyingLedger:
+    """A ledger that is lost between the commit and the fact."""
+
+    def __init__(self, ledger) -> None:
+        self._ledger = ledger
+
+    def __getattr__(self, name):
+        return getattr(self._ledger, name)
+
+    def record_fact(self, *_given, **_named):
+        raise ConnectionError("the ledger is gone")
+
+
+def test_after_a_crash_between_commit_and_fact_the_targets_log_decides(
+    platform, spark, intent, loaded, run, rows
+):
+    run(SILVER, MIDDLE, "totals")
+    doubled = open_run(platform, intent(SILVER, MIDDLE, "doubled", transform_version="2.0.0"))
+    stage_chunk(platform, spark, doubled.run_id, MIDDLE)
+    with pytest.raises(ConnectionError):
+        publish_chunk(
+            replace(platform, ledger=DyingLedger(platform.ledger)), doubled.run_id, MIDDLE
+        )
+    landed = rows(SILVER)
+    assert platform.ledger.run(doubled.run_id).state is RunState.VALIDATED
+    publish_chunk(platform, doubled.run_id, MIDDLE)
+    assert rows(SILVER) == landed
+    assert platform.ledger.run(doubled.run_id).state is RunState.PUBLISHED
+    owed = {one.run_id for one in platform.ledger.accepted(SILVER, MIDDLE).values()}
+    assert owed == {doubled.run_id}
+
+
+def test_a_chunk_whose_computing_failed_can_be_staged_again_at_once(
+    platform, spark, intent, loaded, rows
+):
+    planned = open_run(platform, intent(SILVER, MIDDLE, "planned"))
+    missing = replace(platform, landing=platform.landing / "nowhere", warehouse=_empty(platform))
+    with pytest.raises(Exception, match=r"DELTA_|PATH_NOT_FOUND|does not exist"):
+        stage_chunk(missing, spark, planned.run_id, MIDDLE)
+    assert platform.ledger.run(planned.run_id).state is RunState.FAILED
+    stage_chunk(platform, spark, planned.run_id, MIDDLE)
+    publish_chunk(platform, planned.run_id, MIDDLE)
+    assert len(rows(SILVER)) == 2 * len(MIDDLE)
+    assert [chunk.attempt for chunk in platform.ledger.chunks(planned.run_id)] == [2]
+
+
+def _empty(platform):
+    """A warehouse whose tables are gone: the storage was lost for a moment."""
+    return replace(platform.warehouse, root=platform.warehouse.root / "elsewhere")
