@@ -4,13 +4,17 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from backfill_platform.domain.lifecycle import RunState
+from backfill_platform.domain.partitions import DayRange
+from backfill_platform.domain.runs import RunRecord
 from backfill_platform.engine.platform import Platform, open_platform
+from backfill_platform.lakehouse.delta_files import TableState
 from backfill_platform.lakehouse.delta_tables import read_table_state
 from backfill_platform.lakehouse.processes import is_listening
 from backfill_platform.ledger.migrate import migrate
@@ -22,6 +26,7 @@ DAYS = week()
 KEYS = [day.isoformat() for day in DAYS]
 BACKFILL = Path(sys.executable).with_name("backfill")
 LOADED = ["staging/bronze/readings", "bronze/readings"]
+POISONED = DayRange(DAYS.end_exclusive, DAYS.end_exclusive.replace(day=11))
 TOTALLED = ["staging/silver/totals", "silver/totals"]
 
 
@@ -66,50 +71,83 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     process.wait(timeout=60)
 
 
-def launch(up: Up, assets: list[str], days: list[str], **tags: str) -> tuple[str, dict]:
-    given = {f"backfill/{name}": value for name, value in tags.items()}
-    backfill_id = up.client.launch_backfill(assets, days, given)
-    return backfill_id, up.client.finished_backfill(backfill_id)
+@dataclass(frozen=True)
+class Finished:
+    backfill_id: str
+    page: dict
 
 
-def test_a_range_over_all_tables_lands_in_one_backfill(up):
-    backfill_id, page = launch(up, LOADED + TOTALLED, KEYS[:5], reason="first load", ticket="T-1")
-    assert page["status"] == "COMPLETED_SUCCESS"
-    assert {
-        status["numPartitionsMaterialized"]
-        for status in page["assetBackfillData"]["assetBackfillStatuses"]
-    } == {5}
-    (tags,) = up.client.tags_of_runs(backfill_id)
-    runs = {run.table: run for run in up.platform.ledger.runs() if run.reason == "first load"}
+@pytest.fixture(scope="module")
+def first_load(up: Up) -> Finished:
+    (load,) = finish(up, [(LOADED + TOTALLED, KEYS[:5], "first load")])
+    return load
+
+
+@pytest.fixture(scope="module")
+def together(up: Up, first_load: Finished) -> dict[str, Finished]:
+    """Launched at once, because the daemon looks for backfills every half minute only."""
+    land(up.platform.landing, POISONED, [("a", 1), ("a", 1)])
+    wanted = [
+        (LOADED, KEYS, "in two chunks"),
+        (LOADED + TOTALLED, KEYS, "too much at once"),
+        (LOADED, [day.isoformat() for day in POISONED], "poisoned"),
+    ]
+    names = [reason for _, _, reason in wanted]
+    return dict(zip(names, finish(up, wanted), strict=True))
+
+
+def finish(up: Up, wanted: Sequence[tuple[list[str], list[str], str]]) -> list[Finished]:
+    launched = [
+        up.client.launch_backfill(
+            assets, days, {"backfill/reason": reason, "backfill/ticket": "T-1"}
+        )
+        for assets, days, reason in wanted
+    ]
+    return [Finished(one, up.client.finished_backfill(one)) for one in launched]
+
+
+def loaded_table(up: Up) -> TableState | None:
+    return read_table_state(up.platform.warehouse.table_path(BRONZE), None)
+
+
+def runs_of(up: Up, reason: str) -> dict[str, RunRecord]:
+    return {run.table: run for run in up.platform.ledger.runs() if run.reason == reason}
+
+
+def test_a_range_over_all_tables_lands_in_one_backfill(first_load):
+    assert first_load.page["status"] == "COMPLETED_SUCCESS"
+    statuses = first_load.page["assetBackfillData"]["assetBackfillStatuses"]
+    assert [status["numPartitionsMaterialized"] for status in statuses] == [5, 5, 5, 5]
+
+
+def test_every_dagster_run_carries_the_names_of_its_runs(up, first_load):
+    (tags,) = up.client.tags_of_runs(first_load.backfill_id)
+    runs = runs_of(up, "first load")
     assert tags[f"backfill/run_id.{BRONZE}"] == runs[BRONZE].run_id
     assert tags[f"backfill/run_id.{SILVER}"] == runs[SILVER].run_id
     assert (tags["backfill/ticket"], tags["backfill/mode"]) == ("T-1", "BACKFILL")
 
 
-def test_the_chunks_of_a_backfill_are_one_run_with_one_manifest(up):
-    backfill_id, page = launch(up, LOADED, KEYS, reason="in two chunks")
-    assert page["status"] == "COMPLETED_SUCCESS"
-    assert len(up.client.tags_of_runs(backfill_id)) == 2
-    (run,) = [run for run in up.platform.ledger.runs() if run.reason == "in two chunks"]
+def test_the_chunks_of_a_backfill_are_one_run_with_one_manifest(up, together):
+    backfill = together["in two chunks"]
+    assert backfill.page["status"] == "COMPLETED_SUCCESS"
+    assert len(up.client.tags_of_runs(backfill.backfill_id)) == 2
+    run = runs_of(up, "in two chunks")[BRONZE]
     assert len(up.platform.ledger.chunks(run.run_id)) == 2
-    assert run.state.value == "PUBLISHED"
+    assert run.state is RunState.PUBLISHED
 
 
-def test_a_table_and_its_input_over_more_than_one_chunk_are_refused_by_the_first_step(up):
-    before = up.platform.ledger.runs()
-    _, page = launch(up, LOADED + TOTALLED, KEYS, reason="too much at once")
-    assert page["status"] == "COMPLETED_FAILED"
-    assert up.platform.ledger.runs() == before
+def test_a_table_and_its_input_over_more_than_one_chunk_are_refused_by_the_first_step(up, together):
+    assert together["too much at once"].page["status"] == "COMPLETED_FAILED"
+    assert runs_of(up, "too much at once") == {}
 
 
-def test_a_poisoned_day_fails_its_gate_and_leaves_the_table_as_it_was(up):
-    path = up.platform.warehouse.table_path(BRONZE)
-    before = read_table_state(path, None)
-    land(up.platform.landing, [DAYS.start], [("a", 1), ("a", 1)])
-    _, page = launch(up, LOADED, KEYS[:5], reason="poisoned")
-    land(up.platform.landing, [DAYS.start])
-    assert page["status"] == "COMPLETED_FAILED"
-    assert read_table_state(path, None) == before
+def test_a_poisoned_day_fails_its_gate_and_is_not_in_the_table(up, together):
+    assert together["poisoned"].page["status"] == "COMPLETED_FAILED"
+    assert runs_of(up, "poisoned")[BRONZE].state is RunState.FAILED
+    table = loaded_table(up)
+    assert table is not None
+    assert set(table.files) == set(DAYS)
 
 
 def test_a_used_port_is_one_clear_sentence(up):
