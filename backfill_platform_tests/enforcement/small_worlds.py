@@ -2,6 +2,7 @@
 repeated, corrected and retracted events in any order.
 """
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 from hypothesis import strategies as st
@@ -78,17 +79,12 @@ def _delivered(first: Delivered, variant: str, lateness: int) -> list[Delivered]
     again = first.arrival_date + timedelta(days=2 + lateness % 4)
     match variant:
         case "twice":
-            return [first, _changed(first, arrival_date=again)]
+            return [first, replace(first, arrival_date=again)]
         case "corrected":
             moved = first.occurred_at + timedelta(hours=14 if lateness else -14)
-            corrected = _changed(first, occurred_at=moved, version=2, arrival_date=again)
+            corrected = replace(first, occurred_at=moved, version=2, arrival_date=again)
             return [corrected, first]
         case "retracted":
-            return [first, _changed(first, op="d", version=3, arrival_date=again)]
+            return [first, replace(first, op="d", version=3, arrival_date=again)]
         case _:
             return [first]
-
-
-def _changed(event: Delivered, **changes: object) -> Delivered:
-    values = {name: getattr(event, name) for name in Delivered.__dataclass_fields__}
-    return Delivered(**(values | changes))

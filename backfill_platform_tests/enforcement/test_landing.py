@@ -4,7 +4,6 @@ from datetime import date
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -25,7 +24,8 @@ DAYS = DayRange(date(2025, 1, 9), date(2025, 1, 12))
 
 
 def landed(root: Path, day: date) -> pa.Table:
-    return pq.read_table(day_folder(root, day), schema=LANDED_SCHEMA, partitioning=None)
+    files = sorted(day_folder(root, day).glob("*.parquet"))
+    return pa.concat_tables([pq.ParquetFile(file).read().cast(LANDED_SCHEMA) for file in files])
 
 
 @pytest.fixture(scope="module")
@@ -61,19 +61,19 @@ def test_a_day_has_about_the_asked_number_of_events(big_day: pa.Table) -> None:
 
 
 def test_all_kinds_of_events_and_places_arrive(big_day: pa.Table) -> None:
-    assert set(pc.unique(big_day["event_type"]).to_pylist()) == {kind.value for kind in EVENT_TYPES}
-    assert set(pc.unique(big_day["jurisdiction"]).to_pylist()) == set(JURISDICTIONS)
+    assert set(big_day["event_type"].unique().to_pylist()) == {kind.value for kind in EVENT_TYPES}
+    assert set(big_day["jurisdiction"].unique().to_pylist()) == set(JURISDICTIONS)
 
 
 def test_corrections_tombstones_and_exact_copies_arrive(big_day: pa.Table) -> None:
-    assert set(pc.unique(big_day["source_version"]).to_pylist()) == {1, 2, 3}
-    assert set(pc.unique(big_day["op"]).to_pylist()) == {"u", "d"}
+    assert set(big_day["source_version"].unique().to_pylist()) == {1, 2, 3}
+    assert set(big_day["op"].unique().to_pylist()) == {"u", "d"}
     assert big_day.group_by(big_day.column_names).aggregate([]).num_rows < big_day.num_rows
 
 
 def test_nothing_arrives_before_it_happened_or_three_weeks_after(big_day: pa.Table) -> None:
-    late = pc.days_between(pc.cast(big_day["occurred_at"], pa.date32()), pa.scalar(DAY))
-    assert pc.min_max(late).as_py() == {"min": 0, "max": 21}
+    late = [(DAY - at.date()).days for at in big_day["occurred_at"].to_pylist()]
+    assert (min(late), max(late)) == (0, 21)
 
 
 def test_a_day_that_is_landed_is_not_landed_again(tmp_path: Path) -> None:

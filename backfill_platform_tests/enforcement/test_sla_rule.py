@@ -28,7 +28,7 @@ few_large_examples = settings(
     deadline=None,
     derandomize=True,
     database=None,
-    suppress_health_check=list(HealthCheck),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 worlds = st.sampled_from(EVENTFUL_DAYS).flatmap(
     lambda around: st.tuples(st.just(around), small_worlds(around, most_cases=24))

@@ -5,7 +5,7 @@ higher source version, or are retracted by a tombstone. A function of (seed, coh
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import date
 from functools import lru_cache
 from typing import Self
@@ -200,8 +200,7 @@ def _repetitions(of: Deliveries, drawn: NDArray[np.float32]) -> Deliveries:
     days_later = np.maximum((drawn[:, 1] - 0.5) * 10, 0).astype(np.int16)
     latest = _day(of.occurred) + LATEST_DAYS
     arrival = np.maximum(np.minimum(of.arrival + days_later, latest), of.arrival)
-    repeated = {field.name: getattr(of, field.name) for field in fields(of)}
-    return Deliveries(**(repeated | {"arrival": arrival.astype(np.int16)}))
+    return replace(of, arrival=arrival.astype(np.int16))
 
 
 def _day(seconds: Integers) -> NDArray[np.int16]:
