@@ -51,34 +51,6 @@ def _as_new_event(row: Row) -> Row:
     return row | {"case_id": case_id, "event_id": f"{case_id}-{row['event_id'][-2:]}"}
 
 
-POISONS:
-        raise ValueError(f"{kind!r} is no kind of poison; use one of {', '.join(POISONS)}")
-    folder = day_folder(landing_root, day)
-    landed = pq.read_table(folder / "part-00000.parquet").slice(0, POISONED_ROWS)
-    rows = [POISONS[kind](row) for row in landed.to_pylist()]
-    poisoned = folder / f"poison-{kind}.parquet"
-    unfinished = poisoned.with_name(f".{poisoned.name}")
-    pq.write_table(pa.Table.from_pylist(rows, schema=LANDED_SCHEMA), unfinished)
-    return unfinished.rename(poisoned)
-
-
-def heal_day(landing_root: Path, day: date) -> tuple[Path, ...]:
-    """Removes every poison from a day; what was landed has never been touched."""
-    poisons = tuple(sorted(day_folder(landing_root, day).glob("poison-*.parquet")))
-    for poison in poisons:
-        poison.unlink()
-    return poisons
-
-
-def _duplicate_key(row: Row) -> Row:
-    """The same event and source version with another content: one of the two must be wrong."""
-    return row | {"payload": row["payload"].replace("{", '{"conflicts":true,', 1)}
-
-
-def _as_new_event(row: Row) -> Row:
-    return row | {"event_id": f"{row['event_id']}-poison", "case_id": f"{row['case_id']}-poison"}
-
-
 POISONS: Mapping[str, Callable[[Row], Row]] = {
     "duplicate_keys": _duplicate_key,
     "null_event_type": lambda row: _as_new_event(row) | {"event_type": None},
