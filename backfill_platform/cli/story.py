@@ -31,7 +31,7 @@ GOLD = "gold.sla_breaches_daily"
 CALENDAR = tags.REFERENCE_PREFIX + "jurisdiction_calendar"
 CALENDAR_THEN = f"calendar-v2025-01-15:{ReferenceSemantics.AS_RECORDED_THEN}"
 CALENDAR_RESTATED = f"calendar-v2026-06-restated:{ReferenceSemantics.CORRECTED_TRUTH}"
-DAYS_PER_CHUNK = 20
+DAYS_PER_CHUNK = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,4 +53,9 @@ def spark_settings(settings: Settings) -> dict[str, Any]:
 
 
 def local_spark_settings(settings: Settings) -> dict[str, Any]:
-    return session_config(jar_paths(settings.cache_dir), driver_memory=settings.spark_driver_memory)
+    """A session of one run's own is always cold: it ends before a full compilation would pay."""
+    return session_config(
+        jar_paths(settings.cache_dir),
+        driver_memory=settings.spark_driver_memory,
+        short_lived=True,
+    )
