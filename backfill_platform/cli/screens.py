@@ -54,7 +54,7 @@ def run_table(runs: Iterable[RunRecord]) -> Table:
     table = Table(title="Runs", title_justify="left", box=box.SIMPLE)
     for name in ("run", "kind", "state"):
         table.add_column(name, no_wrap=True)
-    table.add_column("reason")
+    table.add_column("reason", no_wrap=True, overflow="ellipsis")
     for run in runs:
         table.add_row(run.run_id, run.kind, run.state, run.reason)
     return table
