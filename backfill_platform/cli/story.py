@@ -4,6 +4,7 @@ It only launches, reads and shows. What it shows comes from the ledger and the t
 what it expects to have happened.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -20,7 +21,7 @@ from backfill_platform.domain.tables import TableSpec
 from backfill_platform.enforcement.landing.files import land_days
 from backfill_platform.engine.comparing import compare_with_base
 from backfill_platform.engine.publishing import find_run
-from backfill_platform.lakehouse.rows import read_rows
+from backfill_platform.engine.reading import accepted_rows
 from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.local_runs import LocalDagster
 
@@ -182,23 +183,16 @@ def _show_before_and_after(story: Story, before: Mapping[str, int], manifest: Ma
 
 def _breaches(story: Story) -> dict[str, int]:
     """Breached cases by jurisdiction on the last restated day, as consumers see them now."""
-    spec = story.table(GOLD)
-    rows = read_rows(
-        story.dagster.platform.warehouse.table_path(GOLD),
+    rows = accepted_rows(
+        story.dagster.platform,
+        GOLD,
+        PartitionSet.of_days([story.restated.last]),
         columns=("jurisdiction", "breached_cases"),
-        partition_column=spec.partition_column,
-        days=PartitionSet.of_days([story.restated.last]),
     )
-    if rows is None:
-        return {}
-    totals = rows.group_by("jurisdiction").aggregate([("breached_cases", "sum")])
-    return dict(
-        zip(
-            totals.column("jurisdiction").to_pylist(),
-            totals.column("breached_cases_sum").to_pylist(),
-            strict=True,
-        )
-    )
+    counts: Counter[str] = Counter()
+    for row in rows:
+        counts[row["jurisdiction"]] += row["breached_cases"]
+    return dict(counts)
 
 
 def _run_chunks(story: Story, spec: TableSpec, days: DayRange, given: Mapping[str, str]) -> None:

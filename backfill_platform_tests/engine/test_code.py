@@ -1,0 +1,53 @@
+"""What a transform's code is: its module, all it imports from its project, and what is bound."""
+
+import functools
+import importlib
+import sys
+
+import pytest
+
+from backfill_platform.engine.code import code_digest
+
+TRANSFORM = """
+from users_tables.rule import FACTOR
+
+def transform(frames, context):
+    return FACTOR
+"""
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A small package of a user's own: a transform and a rule that it imports."""
+    package = tmp_path / "users_tables"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "rule.py").write_text("FACTOR = 1\n")
+    (package / "unrelated.py").write_text("NOTHING = 0\n")
+    (package / "transform.py").write_text(TRANSFORM)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield package
+    for name in [name for name in sys.modules if name.startswith("users_tables")]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def transform(project):
+    return importlib.import_module("users_tables.transform").transform
+
+
+def test_a_change_in_what_is_imported_is_a_change_of_the_code(project, transform):
+    before = code_digest(transform)
+    (project / "rule.py").write_text("FACTOR = 2\n")
+    assert code_digest(transform) != before
+
+
+def test_a_change_elsewhere_in_the_project_is_none(project, transform):
+    before = code_digest(transform)
+    (project / "unrelated.py").write_text("NOTHING = 1\n")
+    assert code_digest(transform) == before
+
+
+def test_two_versions_of_one_function_differ_by_what_is_bound(transform):
+    fixed, buggy = (functools.partial(transform, zone=zone) for zone in ("local", "utc"))
+    assert len({code_digest(one) for one in (transform, fixed, buggy)}) == 3
