@@ -45,12 +45,19 @@ def _case_sla_daily(zone_of: ZoneOf, frames: Frames, context: TransformContext) 
 
 def _daily(periods: DataFrame) -> DataFrame:
     """A row for each day of a period, with all that only depends on the period."""
-    return periods.where("period.clock.opened_at IS NOT NULL").selectExpr(
+    return periods.where("period.clock.opened IS NOT NULL").selectExpr(
         "case_id",
         "jurisdiction",
         "period.event_count",
         "period.latest_source_version",
-        "period.clock.*",
+        "period.clock.opened.at AS opened_at",
+        "period.clock.opened.case_class AS case_class",
+        "period.clock.deadline",
+        "period.clock.awaiting",
+        "period.clock.decided.at AS decided_at",
+        "period.clock.paused",
+        "period.clock.escalated",
+        "period.clock.closed_at",
         "explode(sequence(period.start, period.end)) AS day",
     )
 
@@ -61,9 +68,9 @@ def _readings(days: DataFrame) -> DataFrame:
     waited = ended.selectExpr(
         "* EXCEPT (decided_at)",
         "CASE WHEN decided_at < day_end THEN decided_at END AS decided_at",
-        """CASE WHEN evidence_at IS NULL THEN 0
-           ELSE get(ordinal_at_day_end, day - first_day) - evidence_ordinal END AS waited_days""",
-        "CASE WHEN evidence_at IS NULL THEN 0 ELSE day_end - evidence_at END AS waited_micros",
+        """CASE WHEN awaiting IS NULL THEN 0
+           ELSE get(ordinal_at_day_end, day - first_day) - awaiting.ordinal END AS waited_days""",
+        "CASE WHEN awaiting IS NULL THEN 0 ELSE day_end - awaiting.at END AS waited_micros",
     )
     due = waited.selectExpr("*", "get(due_seconds, deadline + waited_days) * 1000000L AS due_at")
     return due.selectExpr(
@@ -82,8 +89,8 @@ def _active(readings: DataFrame) -> DataFrame:
         "timestamp_micros(opened_at) AS opened_at",
         f"date_from_unix_date({local_day('opened_at')}) AS opened_on",
         "timestamp_micros(due_at) AS due_at",
-        "(paused_micros + waited_micros) div 1000000 AS paused_seconds",
-        "paused_days + waited_days AS paused_business_days",
+        "(paused.micros + waited_micros) div 1000000 AS paused_seconds",
+        "paused.days + waited_days AS paused_business_days",
         "escalated",
         "timestamp_micros(decided_at) AS decided_at",
         "timestamp_micros(closed_at) AS closed_at",
@@ -100,7 +107,7 @@ def _active(readings: DataFrame) -> DataFrame:
 _STATE = f"""
     CASE WHEN closed_at IS NOT NULL THEN '{CaseState.CLOSED.value}'
     WHEN decided_at IS NOT NULL THEN '{CaseState.DECIDED.value}'
-    WHEN evidence_at IS NOT NULL THEN '{CaseState.PAUSED.value}'
+    WHEN awaiting IS NOT NULL THEN '{CaseState.PAUSED.value}'
     WHEN escalated THEN '{CaseState.ESCALATED.value}'
     ELSE '{CaseState.OPEN.value}' END
 """

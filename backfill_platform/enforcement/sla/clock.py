@@ -15,37 +15,33 @@ Written as SQL over `clock`, the state so far, and `event`, the next event in or
 """
 
 from backfill_platform.enforcement.lifecycle import EVENT_TYPES, EventType
+from backfill_platform.enforcement.sla.versions import VERSION_TYPE
 
+_MOMENT = "struct<at: bigint, ordinal: int>"
 _STATE = {
-    "opened_at": "bigint",
-    "case_class": "int",
+    "opened": VERSION_TYPE,
     "deadline": "int",  # the ordinal of the due date
-    "extra": "int",
-    "evidence_at": "bigint",  # since when evidence is awaited
-    "evidence_ordinal": "int",
-    "decided_at": "bigint",
-    "decided_ordinal": "int",
-    "pause_end_at": "bigint",  # a later pause never reaches back behind the end of the last one
-    "pause_end_ordinal": "int",
-    "paused_micros": "bigint",
-    "paused_days": "int",
+    "awaiting": _MOMENT,  # since when evidence is awaited
+    "decided": _MOMENT,  # when the decision that stands has effect
+    "running": _MOMENT,  # since when the clock runs again; no later pause reaches back behind it
+    "paused": "struct<micros: bigint, days: int>",
     "escalated": "boolean",
     "closed_at": "bigint",
 }
+_FIRST_VALUES = {"paused": "struct(0L AS micros, 0 AS days)", "escalated": "false"}
 
 
 def run_clock(events: str) -> str:
-    """Folds a case's valid events, in order, into its state; a null opening says: no case."""
-    return f"aggregate({events}, {_AT_FIRST}, (clock, event) -> CASE {_RULES} ELSE clock END)"
+    """Folds a case's valid events, in order, into its state; no opening says: no case."""
+    first = ", ".join(
+        f"{_FIRST_VALUES.get(name, f'cast(NULL AS {kind})')} AS {name}"
+        for name, kind in _STATE.items()
+    )
+    return f"aggregate({events}, struct({first}), (clock, event) -> CASE {_RULES} ELSE clock END)"
 
 
 def _with(**changes: str) -> str:
-    fields = (
-        f"cast({changes[name]} AS {kind}) AS {name}"
-        if name in changes
-        else f"clock.{name} AS {name}"
-        for name, kind in _STATE.items()
-    )
+    fields = (f"{changes.get(name, f'clock.{name}')} AS {name}" for name in _STATE)
     return f"struct({', '.join(fields)})"
 
 
@@ -53,81 +49,54 @@ def _is(event_type: EventType) -> str:
     return f"event.rank = {EVENT_TYPES.index(event_type)}"
 
 
-_AWAITS_EVIDENCE = "clock.evidence_at IS NOT NULL"
-_IS_DECIDED = "clock.decided_at IS NOT NULL"
-_IS_IN_TIME = "event.ordinal < clock.deadline"
+def _paused_since(moment: str) -> dict[str, str]:
+    """A pause from `moment` to the event moves the deadline by the business days in it."""
+    return {
+        "paused": f"""struct(
+            clock.paused.micros + event.at - {moment}.at AS micros,
+            clock.paused.days + event.ordinal - {moment}.ordinal AS days)""",
+        "deadline": f"clock.deadline + event.ordinal - {moment}.ordinal",
+    }
 
-_OPEN = _with(
-    opened_at="event.at",
-    case_class="event.case_class",
-    deadline="event.effect_ordinal",
-    extra="event.extra",
-)
 
-_PAUSE = _with(evidence_at="event.at", evidence_ordinal="event.ordinal")
+_NOTHING = f"cast(NULL AS {_MOMENT})"
+_NOW = "struct(event.at AS at, event.ordinal AS ordinal)"
+_EFFECT = "struct(event.effect_at AS at, event.effect_ordinal AS ordinal)"
 
-_EVIDENCE_PAUSE_ENDS = {
-    "evidence_at": "NULL",
-    "evidence_ordinal": "NULL",
-    "pause_end_at": "event.at",
-    "pause_end_ordinal": "event.ordinal",
-    "paused_micros": "clock.paused_micros + event.at - clock.evidence_at",
-    "paused_days": "clock.paused_days + event.ordinal - clock.evidence_ordinal",
-    "deadline": "clock.deadline + event.ordinal - clock.evidence_ordinal",
-}
+_OPENED = _with(opened="event", deadline="event.effect_ordinal")
+_STOPS_AWAITING = {"awaiting": _NOTHING, "running": _NOW, **_paused_since("clock.awaiting")}
 
 # While paused or decided the clock stands where it stopped, however late the escalation comes.
-_READING = "coalesce(clock.evidence_ordinal, least(clock.decided_ordinal, event.ordinal))"
-_ESCALATE = _with(
-    escalated="true",
-    deadline=f"clock.deadline + if({_READING} < clock.deadline, clock.extra, 0)",
-)
+_READING = "coalesce(clock.awaiting.ordinal, least(clock.decided.ordinal, event.ordinal))"
+_EXTENDED = f"clock.deadline + if({_READING} < clock.deadline, clock.opened.extra, 0)"
 
-_DECISION = {"decided_at": "event.effect_at", "decided_ordinal": "event.effect_ordinal"}
-
-_DECISION_ENDS = {
-    "decided_at": "NULL",
-    "decided_ordinal": "NULL",
-    "pause_end_at": "event.at",
-    "pause_end_ordinal": "event.ordinal",
-}
-_SINCE_AT = "greatest(clock.decided_at, clock.pause_end_at)"
-_SINCE_ORDINAL = "greatest(clock.decided_ordinal, clock.pause_end_ordinal)"
-_WAS_PAUSE = f"{_SINCE_AT} < event.at AND {_SINCE_ORDINAL} < clock.deadline"
-_REOPEN_AFTER_PAUSE = _with(
-    **_DECISION_ENDS,
-    paused_micros=f"clock.paused_micros + event.at - {_SINCE_AT}",
-    paused_days=f"clock.paused_days + event.ordinal - {_SINCE_ORDINAL}",
-    deadline=f"clock.deadline + event.ordinal - {_SINCE_ORDINAL}",
-)
+# From the effective decision on, but not from before the last pause was over.
+_SINCE = "greatest(clock.decided, coalesce(clock.running, clock.decided))"
+_WAS_PAUSE = f"{_SINCE}.at < event.at AND {_SINCE}.ordinal < clock.deadline"
+_STOPS_DECISION = {"decided": _NOTHING, "running": _NOW}
 
 _RULES = f"""
     WHEN clock.closed_at IS NOT NULL THEN clock
-    WHEN clock.opened_at IS NULL THEN CASE WHEN {_is(EventType.OPENED)} THEN {_OPEN} ELSE clock END
+    WHEN clock.opened IS NULL THEN
+      CASE WHEN {_is(EventType.OPENED)} THEN {_OPENED} ELSE clock END
     WHEN {_is(EventType.EVIDENCE_REQUESTED)} THEN
-      CASE WHEN {_AWAITS_EVIDENCE} OR {_IS_DECIDED} THEN clock
-      WHEN {_IS_IN_TIME} THEN {_PAUSE} ELSE clock END
+      CASE WHEN clock.awaiting IS NULL AND clock.decided IS NULL AND event.ordinal < clock.deadline
+      THEN {_with(awaiting=_NOW)} ELSE clock END
     WHEN {_is(EventType.EVIDENCE_RECEIVED)} THEN
-      CASE WHEN {_AWAITS_EVIDENCE} THEN {_with(**_EVIDENCE_PAUSE_ENDS)} ELSE clock END
+      CASE WHEN clock.awaiting IS NULL THEN clock ELSE {_with(**_STOPS_AWAITING)} END
     WHEN {_is(EventType.CLOSED)} THEN
-      CASE WHEN {_AWAITS_EVIDENCE} THEN {_with(**_EVIDENCE_PAUSE_ENDS, closed_at="event.at")}
-      ELSE {_with(closed_at="event.at")} END
+      CASE WHEN clock.awaiting IS NULL THEN {_with(closed_at="event.at")}
+      ELSE {_with(**_STOPS_AWAITING, closed_at="event.at")} END
     WHEN {_is(EventType.DECISION_EFFECTIVE)} THEN
-      CASE WHEN {_AWAITS_EVIDENCE} THEN {_with(**_EVIDENCE_PAUSE_ENDS, **_DECISION)}
-      ELSE {_with(**_DECISION)} END
+      CASE WHEN clock.awaiting IS NULL THEN {_with(decided=_EFFECT)}
+      ELSE {_with(**_STOPS_AWAITING, decided=_EFFECT)} END
     WHEN {_is(EventType.ESCALATED)} THEN
-      CASE WHEN clock.escalated THEN clock ELSE {_ESCALATE} END
+      CASE WHEN clock.escalated THEN clock
+      ELSE {_with(escalated="true", deadline=_EXTENDED)} END
     WHEN {_is(EventType.DECISION_AMENDED)} THEN
-      CASE WHEN {_IS_DECIDED} THEN {_with(**_DECISION)} ELSE clock END
+      CASE WHEN clock.decided IS NULL THEN clock ELSE {_with(decided=_EFFECT)} END
     WHEN {_is(EventType.REOPENED)} THEN
-      CASE WHEN NOT ({_IS_DECIDED}) THEN clock
-      WHEN {_WAS_PAUSE} THEN {_REOPEN_AFTER_PAUSE} ELSE {_with(**_DECISION_ENDS)} END
+      CASE WHEN clock.decided IS NULL THEN clock
+      WHEN {_WAS_PAUSE} THEN {_with(**_STOPS_DECISION, **_paused_since(_SINCE))}
+      ELSE {_with(**_STOPS_DECISION)} END
 """
-
-_FIRST_VALUES = {"paused_micros": "0", "paused_days": "0", "escalated": "false"}
-_AT_FIRST = "struct({})".format(
-    ", ".join(
-        f"cast({_FIRST_VALUES.get(name, 'NULL')} AS {kind}) AS {name}"
-        for name, kind in _STATE.items()
-    )
-)

@@ -15,20 +15,21 @@ DAY_MICROS = 86_400_000_000
 
 # In this order: sorting a case's versions puts its events in the order in which they are read.
 # For an opening, `effect_ordinal` is already the deadline, and `extra` what an escalation adds.
-VERSION_FIELDS = (
-    "at",
-    "rank",
-    "event_id",
-    "version",
-    "known_from",
-    "known_to",
-    "stands",
-    "case_class",
-    "ordinal",
-    "effect_at",
-    "effect_ordinal",
-    "extra",
-)
+VERSION_FIELDS = {
+    "at": "bigint",
+    "rank": "int",
+    "event_id": "string",
+    "version": "int",
+    "known_from": "int",
+    "known_to": "int",
+    "stands": "boolean",
+    "case_class": "int",
+    "ordinal": "int",
+    "effect_at": "bigint",
+    "effect_ordinal": "int",
+    "extra": "int",
+}
+VERSION_TYPE = f"struct<{', '.join(f'{name}: {kind}' for name, kind in VERSION_FIELDS.items())}>"
 
 
 def case_versions(
