@@ -48,7 +48,7 @@ fmt: $(STAMP) ## format, and repair what ruff can repair
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 
-bench: setup
+bench: setup ## measure ratios side by side
 	@$(BIN)/python -m benchmarks
 
 lock: $(STAMP) ## resolve the requirements again into the lock files

@@ -1,7 +1,7 @@
 """Claims of chunks: who may compute which days of a run, for how long, and how it ended.
 
 Invariant: no two chunks that are at work or staged share a day of a run, and only the newest claim
-of a chunk may write about it (test_ledger_machine.py).
+of a chunk may write about it (test_days_that_another_chunk_holds_are_not_given_away).
 """
 
 from collections.abc import Collection

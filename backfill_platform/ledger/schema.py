@@ -148,7 +148,8 @@ accepted_output = sa.Table(
     sa.Column("accepted_at", UtcInstant, nullable=False),
     sa.Column("superseded_at", UtcInstant),
     sa.Column("superseded_by_run_id", sa.ForeignKey("run.run_id")),
-    # Invariant: a partition has one accepted run at most (test_one_row_is_current_per_partition).
+    # Invariant: a partition has one accepted run at most
+    # (test_the_database_refuses_a_second_current_row).
     sa.Index(
         "uq_accepted_output_current",
         "table_name",
