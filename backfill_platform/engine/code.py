@@ -10,21 +10,41 @@ import hashlib
 import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from backfill_platform.domain.transforms import TransformFunction
 
 
 def code_digest(function: TransformFunction) -> str:
     """Two versions may share one function: what a `partial` binds belongs to the code."""
-    bound = ""
-    while isinstance(function, functools.partial):
-        bound += f"{function.args!r} {sorted(function.keywords.items())!r}"
-        function = function.func
-    sources = dict(sorted(_project_sources(function.__module__).items()))
-    digest = hashlib.sha256(f"{function.__qualname__} {bound}".encode())
-    for module, source in sources.items():
+    parts = tuple(_unbound(function))
+    modules = {part.__module__ for part in parts if callable(part)}
+    sources = {name: text for start in modules for name, text in _project_sources(start).items()}
+    digest = hashlib.sha256(" ".join(_name(part) for part in parts).encode())
+    for module, source in sorted(sources.items()):
         digest.update(f"\n{module} {hashlib.sha256(source).hexdigest()}".encode())
     return digest.hexdigest()
+
+
+def code_folder(function: TransformFunction) -> Path:
+    """Where the transform's module lies."""
+    path = _source_path(next(_unbound(function)).__module__)
+    return path.parent if path else Path.cwd()
+
+
+def _unbound(function: Any) -> Iterator[Any]:
+    """The function itself, and then whatever is bound to it, functions among them."""
+    if not isinstance(function, functools.partial):
+        yield function
+        return
+    yield from _unbound(function.func)
+    for bound in (*function.args, *sorted(function.keywords.items())):
+        yield from _unbound(bound)
+
+
+def _name(part: Any) -> str:
+    """The same in every process: a function's own text would hold its address in memory."""
+    return f"{part.__module__}.{part.__qualname__}" if callable(part) else repr(part)
 
 
 def _project_sources(start: str) -> dict[str, bytes]:
@@ -57,11 +77,3 @@ def _source_path(module: str) -> Path | None:
     except ModuleNotFoundError:
         return None  # `from module import function`: the last part is no module
     return Path(spec.origin) if spec and spec.origin and spec.origin.endswith(".py") else None
-
-
-def code_folder(function: TransformFunction) -> Path:
-    """Where the transform's module lies."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    path = _source_path(function.__module__)
-    return path.parent if path else Path.cwd()

@@ -2,10 +2,12 @@
 
 import functools
 import importlib
+import subprocess
 import sys
 
 import pytest
 
+from backfill_platform.enforcement.silver import CASE_SLA_DAILY
 from backfill_platform.engine.code import code_digest
 
 TRANSFORM = """
@@ -13,6 +15,13 @@ from users_tables.rule import FACTOR
 
 def transform(frames, context):
     return FACTOR
+"""
+
+TELL = """
+from backfill_platform.enforcement.silver import CASE_SLA_DAILY
+from backfill_platform.engine.code import code_digest
+
+print(*(code_digest(one.function) for one in CASE_SLA_DAILY.transforms))
 """
 
 
@@ -51,3 +60,8 @@ def test_a_change_elsewhere_in_the_project_is_none(project, transform):
 def test_two_versions_of_one_function_differ_by_what_is_bound(transform):
     fixed, buggy = (functools.partial(transform, zone=zone) for zone in ("local", "utc"))
     assert len({code_digest(one) for one in (transform, fixed, buggy)}) == 3
+
+
+def test_the_reference_domains_code_has_the_same_digest_in_every_process():
+    told = subprocess.run([sys.executable, "-c", TELL], capture_output=True, text=True, check=True)
+    assert told.stdout.split() == [code_digest(one.function) for one in CASE_SLA_DAILY.transforms]
