@@ -48,7 +48,7 @@ def make_staging_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
         key=staging_key(spec),
         # Day by day: windows around a day are the planner's, see docs/adr/0005.
         deps=[table_key(used.name) for used in spec.inputs],
-        group_name=spec.layer,
+        group_name=f"staging_{spec.layer}",  # the graph shows a group's name and a key's last part
         description=f"What a run wants {spec.full_name} to be; nobody but its gates reads it.",
         owners=[f"team:{spec.owner}"],
         kinds={"pyspark", "delta"},
