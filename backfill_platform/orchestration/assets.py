@@ -144,5 +144,5 @@ def _publication_metadata(done: ChunkPublication) -> dict[str, Any]:
     return {
         "partitions changed": len(done.changed),
         "partitions equal to the accepted ones": len(done.unchanged),
-        "delta version": done.version,
+        "delta version": "as before" if done.version is None else done.version,
     }
