@@ -3,21 +3,34 @@
 Whoever comes with the same origin joins the run that the first one planned.
 """
 
+from collections.abc import Mapping
+
 from backfill_platform.domain.identity import RunId, build_run_id
 from backfill_platform.domain.intents import Intent
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.manifests import Manifest, manifest_from_json, manifest_json
+from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.runs import NewRun, RunRecord
 from backfill_platform.engine.facts import gather_facts
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.records import bundle
 from backfill_platform.lakehouse.delta_tables import create_staging_table, create_table
+from backfill_platform.planner.launch import refuse_split_inputs
 from backfill_platform.planner.plan import build_manifest, check_intent
 from backfill_platform.planner.scope import choose_transform
 
+NOTHING_ELSE: Mapping[str, PartitionSet] = {}
 
-def open_run(platform: Platform, intent: Intent) -> Manifest:
-    """The run of this intent: planned now, or joined when its origin is known already."""
+
+def open_run(
+    platform: Platform, intent: Intent, *, launched: Mapping[str, PartitionSet] = NOTHING_ELSE
+) -> Manifest:
+    """The run of this intent: planned now, or joined when its origin is known already.
+
+    `launched` names all tables of the same launch with their days; what cannot go together is
+    refused by whichever of them comes first, before anything is computed.
+    """
+    refuse_split_inputs(launched, platform.catalog)
     known = platform.ledger.run_by_origin(intent.origin)
     record = known or _plan(platform, intent)
     manifest = manifest_from_json(record.manifest_json)

@@ -21,7 +21,7 @@ from backfill_platform.engine.staging import StagedChunk, stage_chunk
 from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.failures import told_to_dagster
 from backfill_platform.orchestration.keys import staging_key, table_key
-from backfill_platform.orchestration.launches import launch_origin, read_intent, refuse_split_inputs
+from backfill_platform.orchestration.launches import launch_origin, launched_tables, read_intent
 from backfill_platform.orchestration.partitions import daily_partitions, step_days
 
 
@@ -57,8 +57,11 @@ def make_staging_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
     )
     def stage(context: dg.AssetExecutionContext, pyspark: PySparkResource) -> dg.MaterializeResult:
         with told_to_dagster():
-            refuse_split_inputs(context, platform.catalog)
-            manifest = open_run(platform, read_intent(context, spec))
+            manifest = open_run(
+                platform,
+                read_intent(context, spec),
+                launched=launched_tables(context, platform.catalog),
+            )
             context.instance.add_run_tags(context.run.run_id, _run_tags(manifest))
             chunk = stage_chunk(
                 platform, pyspark.spark_session, manifest.run_id, step_days(context)

@@ -81,33 +81,15 @@ def _backfill_scope(context: dg.AssetExecutionContext, backfill_id: str) -> Part
     return targeted or PartitionSet.of_range(step_days(context))
 
 
-def refuse_split_inputs(context: dg.AssetExecutionContext, catalog: Catalog) -> None:
-    """A table and its input may share a launch only where one chunk holds all of it.
-
-    Otherwise the first chunk of the table would pin its input before the input's other chunks have
-    landed. The first step of the launch says so, before anything is computed.
-    """
+def launched_tables(context: dg.AssetExecutionContext, catalog: Catalog) -> dict[str, PartitionSet]:
+    """All tables that this backfill stages, with their days."""
     backfill_id = context.run.tags.get(tags.BACKFILL_ID)
     targeted = _targeted_days(context, backfill_id) if backfill_id else {}
-    launched = {
+    return {
         spec.full_name: targeted[staging_key(spec)]
         for spec in catalog.tables.values()
         if staging_key(spec) in targeted
     }
-    for spec in catalog.tables.values():
-        for used in spec.inputs:
-            if spec.full_name not in launched or used.name not in launched:
-                continue
-            chunk_days = catalog.tables[used.name].chunk_days
-            if len(launched[used.name].split(chunk_days)) > 1:
-                raise PlanRefused(
-                    (
-                        f"{spec.full_name} and its input {used.name} are launched together over "
-                        f"{len(launched[used.name])} days, which is more than one chunk of "
-                        f"{chunk_days}; launch {used.name} first, then {spec.full_name}, or both "
-                        "over fewer days",
-                    )
-                )
 
 
 def _targeted_days(
