@@ -1,6 +1,7 @@
 """What every test may rely on: UTC, and one lazy Spark session for those that ask for it."""
 
 import os
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,7 +33,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
     settings = load_settings(home=tmp_path_factory.mktemp("spark"))
     java = find_java(java_home=settings.java_home, search_path=settings.search_path)
     java_home = provide_java_home(java, settings.cache_dir)
-    enter_environment({"JAVA_HOME": str(java_home), "SPARK_LOCAL_IP": settings.host})
+    # Not all of a child's environment: the places of its data would outlive this fixture.
+    enter_environment(
+        {
+            "JAVA_HOME": str(java_home),
+            "SPARK_LOCAL_IP": settings.host,
+            "PYSPARK_PYTHON": sys.executable,
+        }
+    )
     config = session_config(
         jar_paths(settings.cache_dir), cores=2, warehouse=settings.warehouse, short_lived=True
     )
