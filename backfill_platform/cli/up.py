@@ -2,8 +2,7 @@
 
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 from rich.console import Console
 
@@ -58,35 +57,24 @@ def _stop_on_signal() -> threading.Event:
     return stopped
 
 
-@contextmanager
-def _spark(settings: Settings) -> Iterator[Service]:
+def _spark(settings: Settings) -> AbstractContextManager[Service]:
     command = connect_server_command(
         session_config(jar_paths(settings.cache_dir), driver_memory=settings.spark_driver_memory),
         master=settings.spark_master,
         host=settings.host,
         port=settings.connect_port,
     )
-    with running(
-        "The Spark Connect server",
-        command,
-        host=settings.host,
-        port=settings.connect_port,
-        log=settings.home / "logs" / "spark.log",
-    ) as service:
-        yield service
+    log = settings.home / "logs" / "spark.log"
+    return running(
+        "Spark Connect", command, host=settings.host, port=settings.connect_port, log=log
+    )
 
 
-@contextmanager
-def _dagster(settings: Settings) -> Iterator[Service]:
-    command = dagster_command(project=PROJECT, host=settings.host, port=settings.webserver_port)
-    with running(
-        "Dagster",
-        command,
-        host=settings.host,
-        port=settings.webserver_port,
-        log=settings.home / "logs" / "dagster.log",
-    ) as service:
-        yield service
+def _dagster(settings: Settings) -> AbstractContextManager[Service]:
+    port = settings.webserver_port
+    command = dagster_command(project=PROJECT, host=settings.host, port=port)
+    log = settings.home / "logs" / "dagster.log"
+    return running("Dagster", command, host=settings.host, port=port, log=log)
 
 
 def _greet(console: Console, settings: Settings) -> None:

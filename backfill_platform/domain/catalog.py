@@ -41,11 +41,6 @@ class Catalog:
     tables: Mapping[str, TableSpec]
     contracts: Mapping[str, Contract]  # by table or source name
 
-    def downstream_of(self, table: str) -> tuple[TableSpec, ...]:
-        return tuple(
-            spec for spec in self.tables.values() if any(used.name == table for used in spec.inputs)
-        )
-
 
 def build_catalog(declarations: Declarations, read_contract: ReadContract) -> Catalog:
     sources = _by_name(declarations.sources, lambda source: source.name, "source")

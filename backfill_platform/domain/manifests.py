@@ -92,10 +92,6 @@ class Manifest:
         return hashlib.sha256(manifest_json(self).encode()).hexdigest()
 
     @property
-    def planned_chunks(self) -> tuple[DayRange, ...]:
-        return self.target.partitions.split(self.chunk_days)
-
-    @property
     def input_snapshot(self) -> str:
         """All pinned inputs in one line, as it stands in every published row."""
         return ",".join(f"{pinned.name}@{pinned.snapshot[:16]}" for pinned in self.inputs)

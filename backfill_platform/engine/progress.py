@@ -16,7 +16,6 @@ _PUBLISHED = frozenset({ChunkStatus.PUBLISHED})
 _STEPS = (
     (RunState.STAGING, RunState.STAGED, _VALIDATED | {ChunkStatus.STAGED}),
     (RunState.STAGED, RunState.VALIDATED, _VALIDATED),
-    (RunState.VALIDATED, RunState.PUBLISHING, _PUBLISHED),
     (RunState.PUBLISHING, RunState.PUBLISHED, _PUBLISHED),
 )
 
@@ -35,6 +34,19 @@ def advance_run(platform: Platform, manifest: Manifest) -> None:
         if len(covered) == len(manifest.target.partitions):
             cause = f"all {len(covered)} partitions are {following.value.lower()}"
             _move(platform, manifest.run_id, state, following, cause)
+
+
+def begin_publishing(platform: Platform, run_id: RunId) -> None:
+    """Said before the commit; a run whose other partitions are still being staged stays behind."""
+    if platform.ledger.run(run_id).state is RunState.VALIDATED:
+        cause = "publication of its validated partitions begins"
+        _move(platform, run_id, RunState.VALIDATED, RunState.PUBLISHING, cause)
+
+
+def stop_publishing(platform: Platform, run_id: RunId, cause: str) -> None:
+    """Only after a refusal: with any other end the target's log decides, and nobody knows yet."""
+    if platform.ledger.run(run_id).state is RunState.PUBLISHING:
+        _move(platform, run_id, RunState.PUBLISHING, RunState.VALIDATED, cause)
 
 
 def fail_run(platform: Platform, run_id: RunId, cause: str) -> None:

@@ -8,7 +8,7 @@ orchestrator, so it holds whoever asks and from wherever.
 from dataclasses import dataclass
 from datetime import date
 
-from backfill_platform.domain.errors import GateFailed
+from backfill_platform.domain.errors import GateFailed, Terminal
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import ChunkStatus
 from backfill_platform.domain.manifests import Manifest, manifest_from_json
@@ -21,7 +21,12 @@ from backfill_platform.domain.verdicts import Gate
 from backfill_platform.engine.cutoff import days_equal_to_accepted
 from backfill_platform.engine.planning import load_manifest
 from backfill_platform.engine.platform import Platform
-from backfill_platform.engine.progress import advance_run, supersede_runs
+from backfill_platform.engine.progress import (
+    advance_run,
+    begin_publishing,
+    stop_publishing,
+    supersede_runs,
+)
 from backfill_platform.engine.records import keep_record
 from backfill_platform.lakehouse.delta_tables import staged_files
 from backfill_platform.publisher.replace_partitions import publish
@@ -51,6 +56,7 @@ def publish_chunk(platform: Platform, run_id: RunId, days: DayRange) -> ChunkPub
     manifest = load_manifest(platform, run_id)
     _refuse_mode(manifest)
     _refuse_unless_validated(platform, run_id, days)
+    begin_publishing(platform, run_id)
     unchanged = days_equal_to_accepted(platform, manifest, days)
     changed = tuple(day for day in days if day not in unchanged)
     version = _publish_days(platform, manifest, days, changed).version if changed else None
@@ -122,11 +128,16 @@ def _publish_days(
         now=platform.clock(),
     )
     table = manifest.target.table
-    outcome = publish(
-        platform.warehouse.table_path(table),
-        platform.warehouse.staging_path(table, manifest.run_id),
-        publication,
-    )
+    try:
+        outcome = publish(
+            platform.warehouse.table_path(table),
+            platform.warehouse.staging_path(table, manifest.run_id),
+            publication,
+        )
+    except Terminal as refused:  # it did not land and never will: the intent is over
+        platform.ledger.give_up_intent(publication.publication_id, now=platform.clock())
+        stop_publishing(platform, manifest.run_id, f"{days}: {refused}"[:1000])
+        raise
     record_landed(platform, manifest, publication.publication_id, changed, outcome.version)
     return outcome
 

@@ -81,5 +81,6 @@ def _first_failure(result: dg.ExecuteInProcessResult) -> str:
     for event in result.all_events:
         if event.is_step_failure:
             error = event.step_failure_data.error
-            return (error.cause or error).message.strip() if error else event.message or ""
+            text = (error.cause or error).message if error else event.message or ""
+            return text.partition("JVM stacktrace:")[0].strip()
     return "the run failed before its first step"

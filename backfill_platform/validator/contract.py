@@ -6,7 +6,7 @@ The pandera model stays the only place where people declare columns and checks.
 from typing import Any
 
 from pandera.pyspark import DataFrameModel
-from pyspark.sql.types import StructField, StructType, _parse_datatype_json_value
+from pyspark.sql.types import StructType
 
 from backfill_platform.domain.contracts import Column, ColumnCheck, Contract
 from backfill_platform.domain.errors import DeclarationInvalid
@@ -40,12 +40,11 @@ def read_contract(model: type[Any]) -> Contract:
 
 def spark_schema(contract: Contract) -> StructType:
     """Nullable throughout: nulls are counted by the gates, where a failing row can be shown."""
-    return StructType(
-        [
-            StructField(column.name, _parse_datatype_json_value(column.type), True)
-            for column in contract.columns
-        ]
-    )
+    fields = [
+        {"name": column.name, "type": column.type, "nullable": True, "metadata": {}}
+        for column in contract.columns
+    ]
+    return StructType.fromJson({"type": "struct", "fields": fields})
 
 
 def _read_check(model: str, column: str, check: Any) -> ColumnCheck:

@@ -163,6 +163,8 @@ def test_a_concurrent_append_between_staging_and_publication_is_refused(
     with pytest.raises(TargetMoved):
         publish_chunk(platform, doubled.run_id, MIDDLE)
     assert rows(SILVER) == before
+    assert platform.ledger.run(doubled.run_id).state is RunState.VALIDATED
+    assert platform.ledger.open_intents() == ()
 
 
 def test_a_run_refuses_code_that_changed_since_it_was_planned(platform, spark, intent, loaded):
@@ -253,7 +255,7 @@ def test_after_a_crash_between_commit_and_fact_the_targets_log_decides(
             replace(platform, ledger=DyingLedger(platform.ledger)), doubled.run_id, MIDDLE
         )
     landed = rows(SILVER)
-    assert platform.ledger.run(doubled.run_id).state is RunState.VALIDATED
+    assert platform.ledger.run(doubled.run_id).state is RunState.PUBLISHING
     publish_chunk(platform, doubled.run_id, MIDDLE)
     assert rows(SILVER) == landed
     assert platform.ledger.run(doubled.run_id).state is RunState.PUBLISHED
