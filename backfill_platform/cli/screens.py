@@ -51,12 +51,14 @@ def change_table(changes: Sequence[ChangeCount], *, dimension: str) -> Table:
 
 
 def run_table(runs: Iterable[RunRecord]) -> Table:
+    """A run on one line; when it is narrow the reason gives way, never the run's name."""
+    rows = [(run.run_id, run.kind.value, run.state.value, run.reason) for run in runs]
     table = Table(title="Runs", title_justify="left", box=box.SIMPLE)
-    for name in ("run", "kind", "state"):
-        table.add_column(name, no_wrap=True)
+    for position, name in enumerate(("run", "kind", "state")):
+        table.add_column(name, min_width=max((len(row[position]) for row in rows), default=0))
     table.add_column("reason", no_wrap=True, overflow="ellipsis")
-    for run in runs:
-        table.add_row(run.run_id, run.kind, run.state, run.reason)
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
