@@ -4,9 +4,13 @@ People declare it once, as a pandera model; `validator.contract` reads that mode
 so that the rules which compare and compile contracts need no Spark.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from backfill_platform.domain.canonical import canonical_json
+from backfill_platform.domain.plain import to_plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +43,16 @@ class Contract:
     @property
     def column_names(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns)
+
+    @property
+    def digest(self) -> str:
+        """Names what consumers may rely on: columns and checks."""
+        checks = [
+            [check.name, sorted(f"{key}={value!r}" for key, value in check.arguments.items())]
+            for check in self.checks
+        ]
+        document = {"columns": to_plain(self.columns), "checks": checks}
+        return hashlib.sha256(canonical_json(document).encode()).hexdigest()
 
     def column(self, name: str) -> Column | None:
         return next((column for column in self.columns if column.name == name), None)

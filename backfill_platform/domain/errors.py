@@ -9,7 +9,12 @@
         ├── SettingsInvalid      the environment asks for something impossible
         ├── SetupIncomplete      Python, Java, jars or the ledger are not ready
         ├── PlanRefused          an intent that cannot become a manifest
+        ├── PartitionsHeld       another run that may still publish holds the partitions
         ├── ManifestDrifted      what is deployed differs from what the manifest pinned
+        ├── ApprovalMissing      consent that the policy asks for is not there, or has expired
+        ├── ApprovalRefused      a consent that does not count: wrong digest, person, role or key
+        ├── LimitExceeded        a run has taken more rows or money than its manifest allows
+        ├── RunStopped           the run was cancelled, rejected or expired while this was at work
         ├── RunUnknown           the ledger holds no such run, chunk or publication
         ├── IllegalTransition    a state may not be left that way
         ├── ChunkRefused         a chunk lies outside its manifest or overlaps another
@@ -93,6 +98,36 @@ class PlanRefused(Terminal):
             "The plan is refused:\n" + "\n".join(f"  - {reason}" for reason in reasons)
         )
         self.reasons = reasons
+
+
+class PartitionsHeld(Terminal):
+    """Another run that may still publish holds some of the partitions."""
+
+    code = "partitions-held"
+
+
+class ApprovalMissing(Terminal):
+    """Consent that the policy asks for is not there, or has expired."""
+
+    code = "approval-missing"
+
+
+class ApprovalRefused(Terminal):
+    """A consent that does not count."""
+
+    code = "approval-refused"
+
+
+class LimitExceeded(Terminal):
+    """A run has taken more than its manifest allows."""
+
+    code = "limit-exceeded"
+
+
+class RunStopped(Terminal):
+    """The run was cancelled, rejected or expired while something of it was at work."""
+
+    code = "run-stopped"
 
 
 class ManifestDrifted(Terminal):

@@ -6,10 +6,11 @@ one must keep its newest hash, or the state that it leads to, somewhere else.
 """
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from backfill_platform.domain.canonical import canonical_json
 
 GENESIS_HASH = "0" * 64
 
@@ -19,12 +20,6 @@ class ChainLink:
     record: Mapping[str, Any]
     previous_hash: str
     hash: str
-
-
-def canonical_json(value: Any) -> str:
-    """One text for equal values: sorted keys, no spaces, no floats."""
-    _refuse_what_has_no_one_text(value)
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def link(previous_hash: str, record: Mapping[str, Any]) -> str:
@@ -43,25 +38,3 @@ def first_broken(links: Iterable[ChainLink]) -> int | None:
             return place
         previous_hash = found.hash
     return None
-
-
-def _refuse_what_has_no_one_text(value: Any) -> None:
-    match value:
-        case None | bool() | int() | str():
-            return
-        case Mapping():
-            _refuse_keys_that_are_not_text(value)  # pyright: ignore[reportUnknownArgumentType]
-            for item in value.values():  # pyright: ignore[reportUnknownVariableType]
-                _refuse_what_has_no_one_text(item)
-        case list() | tuple():
-            for item in value:  # pyright: ignore[reportUnknownVariableType]
-                _refuse_what_has_no_one_text(item)
-        case _:
-            # Floats too: their texts differ between writers, so equal values would not hash alike.
-            raise TypeError(f"a chained record cannot hold {value!r}; write it as text or integer")
-
-
-def _refuse_keys_that_are_not_text(mapping: Mapping[Any, Any]) -> None:
-    wrong = [key for key in mapping if not isinstance(key, str)]
-    if wrong:
-        raise TypeError(f"the keys of a chained record must be text, not {wrong!r}")

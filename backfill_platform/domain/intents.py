@@ -3,15 +3,20 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.limits import NO_LIMITS, Limits
 from backfill_platform.domain.modes import ExecutionMode, Knowledge, ReferenceSemantics, RunKind
 from backfill_platform.domain.partitions import PartitionSet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceChoice:
-    """A version of reference data other than the table's ordinary one, and what it stands for."""
+    """A version of reference data other than the table's ordinary one, and what it stands for.
 
-    version: str
+    Without a version the semantics choose it, see `planner.references`.
+    """
+
+    version: str | None
     semantics: ReferenceSemantics
 
 
@@ -27,5 +32,9 @@ class Intent:
     origin: str  # what launched it; whoever comes with the same origin joins the same run
     group_id: str
     ticket: str = ""
+    is_full: bool = False  # everything the table has, and not a range somebody chose
     transform_version: str | None = None  # the newest when nothing is said
     references: Mapping[str, ReferenceChoice] = field(default_factory=dict[str, ReferenceChoice])
+    limits: Limits = NO_LIMITS  # tightens the policy's own, never loosens them
+    requires_manual_publish: bool = False
+    replaces: RunId | None = None  # an unfinished run whose scope changes

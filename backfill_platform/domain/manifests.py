@@ -1,19 +1,25 @@
 """The manifest: the immutable, content-addressed plan of one run.
 
 Invariant: a manifest never changes once it is planned; its digest names exactly this content
-(test_manifest_digest_changes_with_every_field). A change of scope is another manifest.
+(test_manifest_digest_changes_with_every_field). A change of scope is another manifest, which names
+the one that it replaces. A plan that is shown, a dry run and the run itself read this one value.
 """
 
-import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
-from typing import Any, cast
 
+from backfill_platform.domain.approvals import Requirement
+from backfill_platform.domain.canonical import canonical_json
+from backfill_platform.domain.errors import EvidenceBroken
+from backfill_platform.domain.estimates import Estimate
+from backfill_platform.domain.findings import Finding
 from backfill_platform.domain.identity import GroupId, RunId
+from backfill_platform.domain.impacts import Impact
+from backfill_platform.domain.limits import Limits
 from backfill_platform.domain.modes import (
     ExecutionMode,
     Knowledge,
@@ -22,10 +28,16 @@ from backfill_platform.domain.modes import (
     RunKind,
 )
 from backfill_platform.domain.partitions import DayRange, PartitionSet
+from backfill_platform.domain.plain import from_plain, to_plain
 from backfill_platform.domain.publications import EMPTY_PARTITION
 from backfill_platform.domain.transforms import InputWindow
 
-MANIFEST_FORMAT = 1
+MANIFEST_FORMAT = 2
+
+
+class InputType(StrEnum):
+    TABLE = "DELTA_TABLE"
+    FILES = "FILES"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +45,13 @@ class PinnedInput:
     """What is read: apart from, and usually wider than, what is published."""
 
     name: str
+    type: InputType
     snapshot: str  # the Delta version of a table, or the digest of a listing of files
     days: DayRange  # what the whole run reads at most, warm-up and late arrivals included
     window: InputWindow  # what a single day of output may use
     files: Mapping[date, str]  # digest by day, for sources of files; empty for tables
+    rows: Mapping[date, int]  # by day, as the log or the files' footers say
+    schema_digest: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +69,8 @@ class PinnedTransform:
     code_digest: str
     config_hash: str
     git_commit: str | None
+    container_image: str | None
+    lock_digest: str  # of every distribution that is installed, with its version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,15 +82,38 @@ class PinnedTarget:
     partitions: PartitionSet
     base_version: int | None
     base: Mapping[date, str]  # fingerprints of the partitions that were not empty
+    schema_digest: str
 
     def base_of(self, day: date) -> str:
         return self.base.get(day, EMPTY_PARTITION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Safety:
+    side_effects_allowed: bool
+    requires_manual_publish: bool  # staged and judged, it waits for somebody to publish it
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
+    gates: tuple[str, ...]
+    count_tolerance: int
+    checksum_required: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplacedManifest:
+    run_id: RunId
+    manifest_digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
     run_id: RunId
     group_id: GroupId
+    scope_version: int  # 1, and one more with each change of scope
+    replaces: ReplacedManifest | None
     kind: RunKind
     mode: ExecutionMode
     knowledge: Knowledge
@@ -81,15 +121,23 @@ class Manifest:
     ticket: str
     requested_by: str
     planned_at: datetime
+    valid_until: datetime  # whoever has not begun by then has to plan again
+    is_full: bool
     inputs: tuple[PinnedInput, ...]
     references: tuple[PinnedReference, ...]
     transform: PinnedTransform
     target: PinnedTarget
     chunk_days: int
+    safety: Safety
+    validation: Validation
+    approval: Requirement
+    estimate: Estimate
+    impacts: tuple[Impact, ...]
+    findings: tuple[Finding, ...]
 
     @property
     def digest(self) -> str:
-        return hashlib.sha256(manifest_json(self).encode()).hexdigest()
+        return manifest_digest(manifest_json(self))
 
     @property
     def input_snapshot(self) -> str:
@@ -103,73 +151,23 @@ class Manifest:
 
 
 def manifest_json(manifest: Manifest) -> str:
-    """Canonical: sorted keys, no spaces, plain strings and whole numbers only."""
-    document = {"format": MANIFEST_FORMAT, **_plain(manifest)}
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    """Canonical JSON: one text for equal manifests."""
+    return canonical_json({"format": MANIFEST_FORMAT, **to_plain(manifest)})
 
 
-def _plain(value: Any) -> Any:
-    match value:
-        case None | bool() | int() | str():
-            return value.value if isinstance(value, StrEnum) else value
-        case datetime() | date():
-            return value.isoformat()
-        case PartitionSet():
-            return [_plain(days) for days in value.ranges]
-        case Mapping():
-            items = cast(Mapping[Any, Any], value).items()
-            return {str(_plain(key)): _plain(item) for key, item in items}
-        case tuple():
-            return [_plain(item) for item in cast(tuple[Any, ...], value)]
-        case _:
-            return {
-                field.name: _plain(getattr(value, field.name))
-                for field in dataclasses.fields(value)
-            }
+def manifest_digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def manifest_from_json(text: str) -> Manifest:
-    document = json.loads(text)
-    return Manifest(
-        run_id=RunId(document["run_id"]),
-        group_id=GroupId(document["group_id"]),
-        kind=RunKind(document["kind"]),
-        mode=ExecutionMode(document["mode"]),
-        knowledge=Knowledge(document["knowledge"]),
-        reason=document["reason"],
-        ticket=document["ticket"],
-        requested_by=document["requested_by"],
-        planned_at=datetime.fromisoformat(document["planned_at"]),
-        inputs=tuple(_read_input(item) for item in document["inputs"]),
-        references=tuple(
-            PinnedReference(**{**item, "semantics": ReferenceSemantics(item["semantics"])})
-            for item in document["references"]
-        ),
-        transform=PinnedTransform(**document["transform"]),
-        target=_read_target(document["target"]),
-        chunk_days=document["chunk_days"],
-    )
-
-
-def _read_input(item: Mapping[str, Any]) -> PinnedInput:
-    return PinnedInput(
-        name=item["name"],
-        snapshot=item["snapshot"],
-        days=_read_range(item["days"]),
-        window=InputWindow(**item["window"]),
-        files={date.fromisoformat(day): digest for day, digest in item["files"].items()},
-    )
-
-
-def _read_target(item: Mapping[str, Any]) -> PinnedTarget:
-    return PinnedTarget(
-        table=item["table"],
-        publish_mode=PublishMode(item["publish_mode"]),
-        partitions=PartitionSet(tuple(_read_range(days) for days in item["partitions"])),
-        base_version=item["base_version"],
-        base={date.fromisoformat(day): digest for day, digest in item["base"].items()},
-    )
-
-
-def _read_range(item: Mapping[str, str]) -> DayRange:
-    return DayRange(date.fromisoformat(item["start"]), date.fromisoformat(item["end_exclusive"]))
+    try:
+        document = json.loads(text)
+        found = document.pop("format")
+        if found != MANIFEST_FORMAT:
+            raise ValueError(f"it has format {found}")
+        return from_plain(Manifest, document)
+    except (AttributeError, KeyError, TypeError, ValueError) as wrong:
+        raise EvidenceBroken(
+            f"This is no manifest of format {MANIFEST_FORMAT}: {wrong}. A run that an earlier "
+            "version of the platform planned is read with that version"
+        ) from wrong

@@ -42,6 +42,19 @@ class Knowledge(StrEnum):
     )
 
 
+class Classification(StrEnum):
+    """How far data may travel, the least protected first; it never flows into a lower class."""
+
+    PUBLIC = "PUBLIC"
+    INTERNAL = "INTERNAL"
+    CONFIDENTIAL = "CONFIDENTIAL"
+    RESTRICTED = "RESTRICTED"
+
+    def is_above(self, other: "Classification") -> bool:
+        order = tuple(Classification)
+        return order.index(self) > order.index(other)
+
+
 class ReferenceSemantics(StrEnum):
     """What a pinned version of reference data stands for."""
 

@@ -7,10 +7,38 @@ sorted ranges, so that equal scopes are equal values and give equal manifest dig
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
+from enum import StrEnum
 from itertools import chain
 from typing import Self
 
 ONE_DAY = timedelta(days=1)
+
+
+class Boundary(StrEnum):
+    """What may not be cut: a table that sums up months is computed and published by the month."""
+
+    DAY = "DAY"
+    WEEK = "WEEK"  # Monday to Sunday
+    MONTH = "MONTH"
+
+    def start_of(self, day: date) -> date:
+        match self:
+            case Boundary.DAY:
+                return day
+            case Boundary.WEEK:
+                return day - timedelta(days=day.weekday())
+            case Boundary.MONTH:
+                return day.replace(day=1)
+
+    def next_start(self, day: date) -> date:
+        """The first day of the unit after the one that holds `day`."""
+        match self:
+            case Boundary.DAY:
+                return day + ONE_DAY
+            case Boundary.WEEK:
+                return self.start_of(day) + timedelta(days=7)
+            case Boundary.MONTH:
+                return (day.replace(day=1) + timedelta(days=32)).replace(day=1)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -68,15 +96,26 @@ class DayRange:
         end_exclusive = min(self.end_exclusive, bounds.end_exclusive)
         return DayRange(start, end_exclusive) if start < end_exclusive else None
 
-    def split(self, days_per_part: int) -> tuple["DayRange", ...]:
-        """Consecutive parts of at most `days_per_part` days that cover the range exactly."""
+    def widen_to(self, boundary: Boundary) -> "DayRange":
+        """The whole weeks or months that this range touches."""
+        return DayRange(boundary.start_of(self.start), boundary.next_start(self.last))
+
+    def split(
+        self, days_per_part: int, boundary: Boundary = Boundary.DAY
+    ) -> tuple["DayRange", ...]:
+        """Consecutive parts that cover the range exactly, cut at the boundary only; none has more
+        than `days_per_part` days, except where a single week or month has."""
         if days_per_part < 1:
             raise ValueError(f"a part needs at least one day, not {days_per_part}")
-        step = timedelta(days=days_per_part)
-        starts = (
-            self.start + timedelta(days=offset) for offset in range(0, len(self), days_per_part)
-        )
-        return tuple(DayRange(start, min(start + step, self.end_exclusive)) for start in starts)
+        parts: list[DayRange] = []
+        start = self.start
+        while start < self.end_exclusive:
+            end = boundary.next_start(start)
+            while (following := boundary.next_start(end)) <= start + timedelta(days=days_per_part):
+                end = following
+            parts.append(DayRange(start, min(end, self.end_exclusive)))
+            start = end
+        return tuple(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +164,6 @@ class PartitionSet:
     def covers(self, days: DayRange) -> bool:
         return any(own.covers(days) for own in self.ranges)
 
-    def split(self, days_per_part: int) -> tuple[DayRange, ...]:
+    def split(self, days_per_part: int, boundary: Boundary = Boundary.DAY) -> tuple[DayRange, ...]:
         """The chunks of a run: contiguous, each within one range, together exactly this set."""
-        return tuple(chain.from_iterable(own.split(days_per_part) for own in self.ranges))
+        return tuple(chain.from_iterable(own.split(days_per_part, boundary) for own in self.ranges))

@@ -9,7 +9,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from backfill_platform.domain.modes import PublishMode, ReferenceSemantics
+from backfill_platform.domain.limits import NO_LIMITS, Limits
+from backfill_platform.domain.modes import Classification, PublishMode, ReferenceSemantics
+from backfill_platform.domain.partitions import Boundary
 from backfill_platform.domain.transforms import Frames, TransformContext, TransformVersion
 
 
@@ -24,6 +26,8 @@ class FileSource:
     schema: type[Any]  # a pandera model
     owner: str
     description: str
+    classification: Classification = Classification.INTERNAL
+    retention_days: int | None = None  # older data may not be processed, even where it still lies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +100,10 @@ class TableSpec:
     references: tuple[ReferenceUse, ...] = ()
     publish_mode: PublishMode = PublishMode.REPLACE_PARTITIONS
     chunk_days: int = 31
+    boundary: Boundary = Boundary.DAY  # what a chunk and a publication may not cut
+    limits: Limits = NO_LIMITS
+    classification: Classification = Classification.INTERNAL
+    retention_days: int | None = None  # older data may not be processed, even where it still lies
     config: Mapping[str, str] = field(default_factory=dict[str, str])
     may_be_empty: bool = False  # whether a day without rows is a fact or a failure
 

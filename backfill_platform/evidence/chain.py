@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from backfill_platform.domain.hash_chain import GENESIS_HASH, canonical_json, link
+from backfill_platform.domain.canonical import canonical_json
+from backfill_platform.domain.hash_chain import GENESIS_HASH, link
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from backfill_platform.domain.hash_chain import canonical_json
+from backfill_platform.domain.canonical import canonical_json
 
 
 def require_aware(instant: datetime) -> datetime:

@@ -1,33 +1,79 @@
 """What the planner is told about the world; `engine` gathers it, the planner only reasons."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 
+from backfill_platform.domain.approvals import ProposedChange, Requirement
+from backfill_platform.domain.estimates import CostRate, PastChunk
+from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.lifecycle import RunState
+from backfill_platform.domain.limits import Limits
+from backfill_platform.domain.manifests import InputType, ReplacedManifest
 from backfill_platform.domain.partitions import PartitionSet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputFacts:
-    """One input as it is now."""
+    """One input as it is now, within the input range."""
 
+    type: InputType
     snapshot: str
     days_present: PartitionSet | None  # nothing when it holds no data in the asked range
     files: Mapping[date, str]
+    rows: Mapping[date, int]
+    bytes: Mapping[date, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetFacts:
     version: int | None
     fingerprints: Mapping[date, str]  # of the partitions that hold files
+    rows: Mapping[date, int]
+    bytes: Mapping[date, int]
+    rollback_hours: int | None  # how long replaced files stay; nothing where there is no table yet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeFacts:
+    digest: str
+    config_hash: str
+    git_commit: str | None
+    is_committed: bool | None  # nothing where there is no repository
+    container_image: str | None
+    lock_digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInFlight:
+    """A run of the same table that may still publish."""
+
+    run_id: RunId
+    state: RunState
+    days: PartitionSet
+    requested_by: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     now: datetime
     inputs: Mapping[str, InputFacts]
-    reference_digests: Mapping[str, str]  # by reference name, of the chosen version
+    reference_digests: Mapping[str, Mapping[str, str]]  # by reference name and version
+    original_references: Mapping[str, frozenset[str]]  # versions used by what is accepted now
     target: TargetFacts
-    code_digest: str
-    config_hash: str
-    git_commit: str | None
+    code: CodeFacts
+    in_flight: tuple[RunInFlight, ...]
+    past_chunks: tuple[PastChunk, ...]  # of this table, the newest first
+    free_bytes: int  # where the warehouse lies
+    replaced: ReplacedManifest | None  # the manifest whose scope changes
+    replaced_scope_version: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What governance lays down for every plan."""
+
+    rates: Mapping[str, CostRate]  # by layer; `default` for the others
+    limits: Limits
+    plan_valid_hours: int
+    require_approvals: Callable[[ProposedChange], Requirement]
