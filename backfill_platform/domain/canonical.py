@@ -13,7 +13,13 @@ GREATEST_SAFE_INTEGER = 2**53 - 1
 
 
 def canonical_json(value: Any) -> str:
-    return json.dumps(_sorted(value), separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(_sorted(value), separators=(",", ":"), ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError as wrong:  # half a character, as a terminal of another encoding gives
+        broken = text[max(0, wrong.start - 20) : wrong.end + 20]
+        raise ValueError(f"{broken!r} is no Unicode text; write it again in UTF-8") from wrong
+    return text
 
 
 def _sorted(value: Any) -> Any:
@@ -36,4 +42,4 @@ def _place(name: Any) -> bytes:
     """The standard sorts by UTF-16 units, which differs from Python's order beyond U+FFFF."""
     if not isinstance(name, str):
         raise TypeError(f"the names in a canonical document must be text, not {name!r}")
-    return name.encode("utf-16-be")
+    return name.encode("utf-16-be", "surrogatepass")

@@ -12,6 +12,9 @@ from typing import Any, TypeVar
 
 from backfill_platform.domain.contracts import LINEAGE_COLUMNS, Contract
 from backfill_platform.domain.errors import DeclarationInvalid
+from backfill_platform.domain.limits import Limits
+from backfill_platform.domain.modes import Classification
+from backfill_platform.domain.partitions import Boundary
 from backfill_platform.domain.tables import FileSource, ReferenceData, TableSpec
 from backfill_platform.domain.versions import parse_version
 
@@ -19,6 +22,8 @@ T = TypeVar("T")
 
 IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{0,62}")
 SOURCE_NAME = re.compile(r"[a-z][a-z0-9_]{0,62}\.[a-z][a-z0-9_]{0,62}")
+
+LONGEST_UNIT_DAYS = {Boundary.DAY: 1, Boundary.WEEK: 7, Boundary.MONTH: 31}
 
 ReadContract = Callable[[type[Any]], Contract]
 
@@ -54,6 +59,8 @@ def build_catalog(declarations: Declarations, read_contract: ReadContract) -> Ca
     contracts |= {name: _read_table_contract(spec, read_contract) for name, spec in tables.items()}
     for spec in tables.values():
         _check_names(spec)
+        _check_boundary(spec)
+        _check_rules(spec)
         _check_columns(spec, contracts[spec.full_name])
         _check_inputs(spec, known=sources.keys() | tables.keys())
         _check_references(spec, references)
@@ -91,6 +98,8 @@ def _check_source(source: FileSource) -> None:
         raise _invalid(source.name, "name", "use `area.name` in lower case letters, digits and _")
     if source.path.startswith("/") or ".." in source.path.split("/"):
         raise _invalid(source.name, "path", f"{source.path!r} must lie below the landing root")
+    _check_word(source, source.name, "classification", Classification)
+    _check_retention(source.name, source.retention_days)
 
 
 def _check_names(spec: TableSpec) -> None:
@@ -100,8 +109,48 @@ def _check_names(spec: TableSpec) -> None:
             raise _invalid(
                 spec.full_name, field, f"{value!r} must be lower case letters, digits and _"
             )
-    if spec.chunk_days < 1:
-        raise _invalid(spec.full_name, "chunk_days", f"{spec.chunk_days} is less than one day")
+
+
+def _check_boundary(spec: TableSpec) -> None:
+    """A chunk holds whole weeks or months, and the table begins with one."""
+    _check_word(spec, spec.full_name, "boundary", Boundary)
+    least = LONGEST_UNIT_DAYS[spec.boundary]
+    if spec.chunk_days < least:
+        raise _invalid(
+            spec.full_name,
+            "chunk_days",
+            f"{spec.chunk_days} holds no whole {spec.boundary}; use {least} or more",
+        )
+    unit_start = spec.boundary.start_of(spec.start)
+    if unit_start != spec.start:
+        raise _invalid(
+            spec.full_name,
+            "start",
+            f"{spec.start} cuts a {spec.boundary}; use {unit_start} or "
+            f"{spec.boundary.next_start(spec.start)}",
+        )
+
+
+def _check_rules(spec: TableSpec) -> None:
+    _check_word(spec, spec.full_name, "classification", Classification)
+    _check_word(spec, spec.full_name, "limits", Limits)
+    _check_retention(spec.full_name, spec.retention_days)
+    for problem in spec.limits.problems:
+        raise _invalid(spec.full_name, "limits", problem)
+
+
+def _check_word(declared: TableSpec | FileSource, subject: str, field: str, kind: type) -> None:
+    """Declarations are written by people, whose editor need not check types."""
+    value = getattr(declared, field)
+    if not isinstance(value, kind):
+        raise _invalid(subject, field, f"{value!r} is not of type {kind.__name__}")
+
+
+def _check_retention(subject: str, retention_days: int | None) -> None:
+    if retention_days is not None and retention_days < 1:
+        raise _invalid(
+            subject, "retention_days", f"{retention_days} keeps not a single day; leave it out"
+        )
 
 
 def _check_columns(spec: TableSpec, contract: Contract) -> None:

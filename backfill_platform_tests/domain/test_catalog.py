@@ -8,6 +8,8 @@ import pytest
 from backfill_platform.domain.catalog import Declarations, build_catalog
 from backfill_platform.domain.contracts import Column, Contract
 from backfill_platform.domain.errors import DeclarationInvalid
+from backfill_platform.domain.limits import Limits
+from backfill_platform.domain.partitions import Boundary
 from backfill_platform.domain.tables import Input, ReferenceUse
 from backfill_platform.domain.transforms import TransformVersion
 from backfill_platform_tests.declarations import SCHEMA, SOURCE, make_table, transform
@@ -110,3 +112,49 @@ def test_a_table_name_that_is_no_identifier_is_refused():
 def test_a_source_outside_the_landing_root_is_refused():
     with pytest.raises(DeclarationInvalid, match="must lie below the landing root"):
         build(make_table(), sources=(replace(SOURCE, path="../elsewhere"),))
+
+
+def test_a_chunk_that_holds_no_whole_month_is_refused():
+    with pytest.raises(DeclarationInvalid, match=r"chunk_days: 30 holds no whole MONTH; use 31"):
+        build(make_table(boundary=Boundary.MONTH, chunk_days=30))
+
+
+def test_a_chunk_of_less_than_a_day_is_refused():
+    with pytest.raises(DeclarationInvalid, match=r"chunk_days: 0 holds no whole DAY; use 1"):
+        build(make_table(chunk_days=0))
+
+
+def test_a_start_within_a_week_names_the_two_starts_that_would_do():
+    with pytest.raises(DeclarationInvalid, match="cuts a WEEK; use 2024-12-30 or 2025-01-06"):
+        build(make_table(boundary=Boundary.WEEK, start=date(2025, 1, 1)))
+
+
+def test_a_table_by_the_month_may_begin_with_one():
+    assert build(make_table(boundary=Boundary.MONTH, start=date(2025, 1, 1)))
+
+
+def test_limits_that_nobody_could_keep_are_refused():
+    with pytest.raises(DeclarationInvalid, match=r"silver\.cases: limits: max_rows is -5"):
+        build(make_table(limits=Limits(max_rows=-5)))
+
+
+@pytest.mark.parametrize("field", ["limits", "classification", "boundary"])
+def test_a_rule_that_is_no_word_of_the_platform_is_refused(field):
+    with pytest.raises(DeclarationInvalid, match=rf"silver\.cases: {field}: 'SECRET' is not of"):
+        build(make_table(**{field: "SECRET"}))
+
+
+def test_a_source_without_a_classification_is_refused():
+    nothing = replace(SOURCE, classification=None)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(DeclarationInvalid, match=r"landing\.events: classification: None is not"):
+        build(make_table(), sources=(nothing,))
+
+
+def test_a_retention_of_no_days_is_refused():
+    with pytest.raises(DeclarationInvalid, match=r"retention_days: 0 keeps not a single day"):
+        build(make_table(retention_days=0))
+
+
+def test_a_source_with_a_retention_of_no_days_is_refused():
+    with pytest.raises(DeclarationInvalid, match=r"landing\.events: retention_days: -1 keeps"):
+        build(make_table(), sources=(replace(SOURCE, retention_days=-1),))
