@@ -12,9 +12,16 @@ def parse_days(text: str) -> PartitionSet:
 
 
 def _parse_range(text: str) -> DayRange:
+    first, last = _parse_ends(text)
+    if last < first:
+        raise ValueError(f"{text!r} ends before it starts; write {last}..{first}")
+    return DayRange.closed(first, last)
+
+
+def _parse_ends(text: str) -> tuple[date, date]:
     first, _, last = text.partition("..")
     try:
-        return DayRange.closed(date.fromisoformat(first), date.fromisoformat(last or first))
+        return date.fromisoformat(first), date.fromisoformat(last or first)
     except ValueError as wrong:
         raise ValueError(
             f"{text!r} names no days; write 2025-01-31 or 2025-01-01..2025-01-31"
