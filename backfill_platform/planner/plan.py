@@ -1,13 +1,16 @@
-"""Intent, catalog and facts become a manifest, or a refusal that names every reason at once.
+"""Intent, catalog, facts and terms become a manifest, or a refusal that names every reason at once.
 
-Pure: the same intent, catalog and facts give the same manifest and so the same digest. It knows
-nothing of how the facts were found or how the manifest will be carried out.
+Pure: the same arguments give the same manifest and so the same digest, in whatever order mappings
+and inputs stand (test_the_same_digest_in_any_order). It knows nothing of how the facts were found
+or how the manifest will be carried out.
 """
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from backfill_platform.domain.catalog import Catalog
 from backfill_platform.domain.errors import PlanRefused
+from backfill_platform.domain.findings import Finding, Severity
 from backfill_platform.domain.identity import GroupId, RunId
 from backfill_platform.domain.intents import Intent
 from backfill_platform.domain.manifests import (
@@ -16,17 +19,19 @@ from backfill_platform.domain.manifests import (
     PinnedReference,
     PinnedTarget,
     PinnedTransform,
+    Safety,
+    Validation,
 )
-from backfill_platform.domain.modes import ExecutionMode, RunKind
+from backfill_platform.domain.modes import ExecutionMode
 from backfill_platform.domain.tables import Input, TableSpec
-from backfill_platform.planner.facts import Facts
-from backfill_platform.planner.scope import (
-    choose_references,
-    choose_transform,
-    input_days,
-    input_window,
-    missing_days,
-)
+from backfill_platform.domain.transforms import TransformVersion
+from backfill_platform.domain.verdicts import Gate
+from backfill_platform.planner.draft import Draft, draft_run
+from backfill_platform.planner.facts import Facts, Terms
+from backfill_platform.planner.preflight import go_through_checklist
+from backfill_platform.planner.references import ReferenceChoices, choose_references
+from backfill_platform.planner.refusals import future_reasons, intent_reasons
+from backfill_platform.planner.scope import choose_transform, input_days, input_window
 
 
 def find_table(catalog: Catalog, table: str) -> TableSpec:
@@ -40,21 +45,30 @@ def find_table(catalog: Catalog, table: str) -> TableSpec:
 def check_intent(intent: Intent, catalog: Catalog) -> TableSpec:
     """What can be refused before any fact is gathered."""
     spec = find_table(catalog, intent.table)
-    reasons = tuple(_intent_reasons(intent, spec, catalog))
+    reasons = tuple(intent_reasons(intent, spec, catalog))
     if reasons:
         raise PlanRefused(reasons)
     return spec
 
 
-def build_manifest(intent: Intent, catalog: Catalog, facts: Facts, run_id: RunId) -> Manifest:
-    spec = check_intent(intent, catalog)
-    reasons = (*_future_reasons(intent, facts), *_input_reasons(intent, spec, facts))
+def build_manifest(
+    intent: Intent, catalog: Catalog, facts: Facts, terms: Terms, run_id: RunId
+) -> Manifest:
+    spec = find_table(catalog, intent.table)
+    draft = draft_run(intent, spec, catalog, facts, terms)
+    findings = go_through_checklist(draft)
+    references = choose_references(
+        spec, intent, catalog, today=draft.today, original=facts.original_references
+    )
     transform = choose_transform(spec, intent.transform_version)
+    reasons = tuple(dict.fromkeys(_reasons(draft, references, findings)))
     if reasons or transform is None:
-        raise PlanRefused(tuple(reasons))
+        raise PlanRefused(reasons)
     return Manifest(
         run_id=run_id,
         group_id=GroupId(intent.group_id),
+        scope_version=facts.replaced_scope_version + 1,
+        replaces=facts.replaced,
         kind=intent.kind,
         mode=intent.mode,
         knowledge=intent.knowledge,
@@ -62,90 +76,106 @@ def build_manifest(intent: Intent, catalog: Catalog, facts: Facts, run_id: RunId
         ticket=intent.ticket,
         requested_by=intent.requested_by,
         planned_at=facts.now,
-        inputs=tuple(_pin_input(used, intent, facts) for used in spec.inputs),
-        references=_pin_references(intent, spec, facts),
-        transform=PinnedTransform(
-            name=spec.transform_name,
-            version=transform.version,
-            code_digest=facts.code_digest,
-            config_hash=facts.config_hash,
-            git_commit=facts.git_commit,
-        ),
-        target=_pin_target(intent, spec, facts),
-        chunk_days=spec.chunk_days,
+        valid_until=facts.now + timedelta(hours=terms.plan_valid_hours),
+        is_full=intent.is_full,
+        inputs=_pin_inputs(draft),
+        references=_pin_references(references, facts),
+        transform=_pin_transform(spec, transform, facts),
+        target=_pin_target(draft),
+        chunk_days=draft.work.chunk_days,
+        safety=_safety(draft),
+        validation=VALIDATION,
+        approval=draft.requirement,
+        estimate=draft.estimate,
+        impacts=draft.impacts,
+        findings=findings,
     )
 
 
-def _intent_reasons(intent: Intent, spec: TableSpec, catalog: Catalog) -> Iterator[str]:
-    if not intent.reason.strip():
-        yield "it names no reason; say why these numbers change (tag `backfill/reason`)"
-    if (intent.kind is RunKind.LIVE) != (intent.mode is ExecutionMode.LIVE):
-        yield f"kind {intent.kind} and mode {intent.mode} do not go together"
-    if intent.days.span.start < spec.start:
-        yield f"{intent.table} starts on {spec.start}, the range on {intent.days.span.start}"
-    if choose_transform(spec, intent.transform_version) is None:
-        known = ", ".join(known.version for known in spec.transforms)
-        yield f"{intent.table} has no transform {intent.transform_version!r}; it has {known}"
-    for name, choice in intent.references.items():
-        yield from _reference_reasons(name, choice.version, spec, catalog)
+VALIDATION = Validation(
+    gates=tuple(gate.value for gate in Gate), count_tolerance=0, checksum_required=True
+)
 
 
-def _reference_reasons(name: str, version: str, spec: TableSpec, catalog: Catalog) -> Iterator[str]:
-    if name not in (use.name for use in spec.references):
-        yield f"{spec.full_name} does not use reference data {name!r}"
-    elif version not in (known.version for known in catalog.references[name].versions):
-        known = ", ".join(known.version for known in catalog.references[name].versions)
-        yield f"reference data {name!r} has no version {version!r}; it has {known}"
+def _reasons(
+    draft: Draft, references: ReferenceChoices, findings: tuple[Finding, ...]
+) -> Iterator[str]:
+    intent, facts = draft.intent, draft.facts
+    yield from intent_reasons(intent, draft.spec, draft.catalog)
+    yield from future_reasons(intent, draft.spec, draft.today)
+    yield from references.reasons
+    if intent.replaces is not None and facts.replaced is None:
+        yield f"{intent.replaces} is to be replaced, and nothing is known of it; name a planned run"
+    for finding in findings:
+        if finding.severity is Severity.REFUSE:
+            yield finding.message
 
 
-def _future_reasons(intent: Intent, facts: Facts) -> Iterator[str]:
-    if intent.days.span.last > facts.now.date():
-        yield f"{intent.days.span.last} lies in the future (today is {facts.now.date()})"
+def _pin_inputs(draft: Draft) -> tuple[PinnedInput, ...]:
+    used = sorted(draft.spec.inputs, key=lambda one: one.name)
+    return tuple(_pin_input(one, draft) for one in used)
 
 
-def _input_reasons(intent: Intent, spec: TableSpec, facts: Facts) -> Iterator[str]:
-    for used in spec.inputs:
-        missing = missing_days(intent.days, facts.inputs[used.name].days_present)
-        if missing:
-            yield (
-                f"input {used.name} holds nothing for {len(missing)} of the {len(intent.days)} "
-                f"days (first {missing[0]}); load it first"
-            )
-
-
-def _pin_input(used: Input, intent: Intent, facts: Facts) -> PinnedInput:
-    known = facts.inputs[used.name]
-    window = input_window(used, intent.knowledge)
-    asked = input_days(intent.days, window)
+def _pin_input(used: Input, draft: Draft) -> PinnedInput:
+    known = draft.facts.inputs[used.name]
+    window = input_window(used, draft.intent.knowledge)
+    asked = input_days(draft.intent.days, window)
     held = known.days_present.span if known.days_present else asked
+    days = asked.clip(held) or asked
     return PinnedInput(
         name=used.name,
+        type=known.type,
         snapshot=known.snapshot,
-        days=asked.clip(held) or asked,
+        days=days,
         window=window,
-        files=known.files,
+        files={day: digest for day, digest in known.files.items() if day in days},
+        rows={day: rows for day, rows in known.rows.items() if day in days},
+        schema_digest=draft.catalog.contracts[used.name].digest,
     )
 
 
-def _pin_references(intent: Intent, spec: TableSpec, facts: Facts) -> tuple[PinnedReference, ...]:
+def _pin_references(choices: ReferenceChoices, facts: Facts) -> tuple[PinnedReference, ...]:
     return tuple(
         PinnedReference(
-            name=name,
-            version=choice.version,
-            semantics=choice.semantics,
-            digest=facts.reference_digests[name],
+            name=one.name,
+            version=one.version,
+            semantics=one.semantics,
+            digest=facts.reference_digests[one.name][one.version],
         )
-        for name, choice in choose_references(spec, intent).items()
+        for one in choices.chosen
     )
 
 
-def _pin_target(intent: Intent, spec: TableSpec, facts: Facts) -> PinnedTarget:
+def _pin_transform(spec: TableSpec, version: TransformVersion, facts: Facts) -> PinnedTransform:
+    code = facts.code
+    return PinnedTransform(
+        name=spec.transform_name,
+        version=version.version,
+        code_digest=code.digest,
+        config_hash=code.config_hash,
+        git_commit=code.git_commit,
+        container_image=code.container_image,
+        lock_digest=code.lock_digest,
+    )
+
+
+def _pin_target(draft: Draft) -> PinnedTarget:
+    intent, held = draft.intent, draft.facts.target
     return PinnedTarget(
         table=intent.table,
-        publish_mode=spec.publish_mode,
+        publish_mode=draft.spec.publish_mode,
         partitions=intent.days,
-        base_version=facts.target.version,
-        base={
-            day: digest for day, digest in facts.target.fingerprints.items() if day in intent.days
-        },
+        base_version=held.version,
+        base={day: digest for day, digest in held.fingerprints.items() if day in intent.days},
+        schema_digest=draft.catalog.contracts[intent.table].digest,
+    )
+
+
+def _safety(draft: Draft) -> Safety:
+    """Invariant: only a live run may reach a sink with side effects
+    (test_only_a_live_run_may_have_side_effects)."""
+    return Safety(
+        side_effects_allowed=draft.intent.mode is ExecutionMode.LIVE,
+        requires_manual_publish=draft.intent.requires_manual_publish,
+        limits=draft.limits,
     )

@@ -1,13 +1,18 @@
-"""Input range against publish range: what a run has to read so that it may publish its days."""
+"""Input range against publish range: what a run has to read so that it may publish its days.
 
+Which of these days an input must hold, and may still be used, is decided in `availability`.
+"""
+
+from collections.abc import Iterable
 from datetime import date
 
-from backfill_platform.domain.intents import Intent, ReferenceChoice
 from backfill_platform.domain.modes import Knowledge
 from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.domain.tables import Input, TableSpec
 from backfill_platform.domain.transforms import InputWindow, TransformVersion
 from backfill_platform.domain.versions import parse_version
+
+NAMED_RANGES = 3
 
 
 def input_window(used: Input, knowledge: Knowledge) -> InputWindow:
@@ -23,10 +28,15 @@ def input_days(days: PartitionSet | DayRange, window: InputWindow) -> DayRange:
     return span.widen(before_days=window.before_days, after_days=window.after_days)
 
 
-def missing_days(days: PartitionSet, present: PartitionSet | None) -> tuple[date, ...]:
-    """Days to publish for which an input holds nothing; warm-up and late days may be absent."""
+def needed_days(days: PartitionSet, window: InputWindow) -> frozenset[date]:
+    """The days of an input that some day of output uses; what lies in a wide gap is not needed."""
+    return frozenset(day for own in days.ranges for day in input_days(own, window))
+
+
+def missing_days(days: Iterable[date], present: PartitionSet | None) -> tuple[date, ...]:
+    """Of these days, those for which an input holds nothing."""
     held = frozenset(present) if present else frozenset[date]()
-    return tuple(day for day in days if day not in held)
+    return tuple(day for day in sorted(days) if day not in held)
 
 
 def choose_transform(spec: TableSpec, version: str | None) -> TransformVersion | None:
@@ -36,11 +46,9 @@ def choose_transform(spec: TableSpec, version: str | None) -> TransformVersion |
     return max(spec.transforms, key=lambda known: parse_version(known.version) or (0, 0, 0))
 
 
-def choose_references(spec: TableSpec, intent: Intent) -> dict[str, ReferenceChoice]:
-    """By reference name: what the intent says, or else what the table ordinarily uses."""
-    return {
-        use.name: intent.references.get(
-            use.name, ReferenceChoice(version=use.version, semantics=use.semantics)
-        )
-        for use in spec.references
-    }
+def name_days(days: Iterable[date]) -> str:
+    """As many as a sentence bears."""
+    ranges = PartitionSet.of_days(days).ranges
+    named = ", ".join(str(own) for own in ranges[:NAMED_RANGES])
+    more = len(ranges) - NAMED_RANGES
+    return f"{named} and {more} more" if more > 0 else named

@@ -1,0 +1,137 @@
+"""Whether what a run reads is there, and may still be used: availability, retention, privacy.
+
+Permission is not implied by availability: days that retention has closed are refused even where
+they still lie, and a target may not be of a lower class than what feeds it.
+
+Days to publish must be held by every input. Other days that are read, for warm-up or for late
+arrivals, are told apart: before the declared start of the input nothing can exist (a warning, since
+the first days see less history than later ones); within it, days that hold nothing up to the newest
+day that does are a gap (a warning that names them); days that its retention has closed are refused.
+"""
+
+from collections.abc import Iterator
+from datetime import date, timedelta
+
+from backfill_platform.domain.findings import Check, Finding, Severity
+from backfill_platform.domain.partitions import PartitionSet
+from backfill_platform.domain.tables import FileSource, Input, TableSpec
+from backfill_platform.planner.conclude import Note, conclude
+from backfill_platform.planner.draft import Draft
+from backfill_platform.planner.scope import input_window, missing_days, name_days, needed_days
+
+
+def source_available(draft: Draft) -> Finding:
+    names = ", ".join(used.name for used in _inputs(draft))
+    return conclude(
+        Check.SOURCE_AVAILABLE,
+        (note for used in _inputs(draft) for note in _presence_notes(draft, used)),
+        otherwise=f"{names} holds every day that is read",
+    )
+
+
+def retention_allows(draft: Draft) -> Finding:
+    """Invariant: what retention has closed is not processed, even where it still lies
+    (test_days_that_retention_has_closed_are_refused_even_where_they_still_lie)."""
+    return conclude(
+        Check.RETENTION_ALLOWS,
+        _retention_notes(draft),
+        otherwise="no day that is read or published is past its retention",
+    )
+
+
+def privacy_allows(draft: Draft) -> Finding:
+    """The declaration is the place to change it: nobody can wave one run through."""
+    own = draft.spec.classification
+    declared = [(used.name, _declared(draft, used).classification) for used in _inputs(draft)]
+    return conclude(
+        Check.PRIVACY_ALLOWS,
+        (
+            (
+                Severity.REFUSE,
+                f"input {name} is {above} and {draft.intent.table} only {own}; declare the table "
+                f"as {above}, or feed it from an input that masks what is {above}",
+            )
+            for name, above in declared
+            if above.is_above(own)
+        ),
+        otherwise=f"no input is of a higher class than {own}",
+    )
+
+
+def _presence_notes(draft: Draft, used: Input) -> Iterator[Note]:
+    start, held = _declared(draft, used).start, draft.facts.inputs[used.name].days_present
+    missing = missing_days(draft.intent.days, held)
+    if missing:
+        yield (
+            Severity.REFUSE,
+            f"input {used.name} holds nothing for {len(missing)} of the {len(draft.intent.days)} "
+            f"days ({name_days(missing)}); "
+            + ("load it first" if missing[-1] >= start else f"it starts on {start}"),
+        )
+    yield from _surrounding_notes(used.name, _days_around(draft, used), start, held)
+
+
+def _surrounding_notes(
+    name: str, around: list[date], start: date, held: PartitionSet | None
+) -> Iterator[Note]:
+    before = [day for day in around if day < start]
+    if before:
+        yield (
+            Severity.WARN,
+            f"{len(before)} days of warm-up lie before {start}, when {name} starts: the first days "
+            "see less history than later ones",
+        )
+    newest = held.span.last if held else start
+    gap = missing_days((day for day in around if start <= day <= newest), held)
+    if gap:
+        yield (
+            Severity.WARN,
+            f"input {name} holds nothing for {len(gap)} days around those to publish "
+            f"({name_days(gap)}); load them first if there is anything",
+        )
+
+
+def _retention_notes(draft: Draft) -> Iterator[Note]:
+    for used in _inputs(draft):
+        declared = _declared(draft, used)
+        read = [day for day in _days_read(draft, used) if day >= declared.start]
+        yield from _closed_notes(draft, read, declared.retention_days, f"{used.name} may be used")
+    yield from _closed_notes(
+        draft,
+        list(draft.intent.days),
+        draft.spec.retention_days,
+        f"{draft.intent.table} may be written",
+    )
+
+
+def _closed_notes(
+    draft: Draft, days: list[date], retention_days: int | None, what: str
+) -> Iterator[Note]:
+    if retention_days is None:
+        return
+    oldest = draft.today - timedelta(days=retention_days)
+    closed = [day for day in days if day < oldest]
+    if closed:
+        warm_up = all(day < draft.intent.days.span.start for day in closed)
+        yield (
+            Severity.REFUSE,
+            f"{what} for {retention_days} days only, since {oldest}; {name_days(closed)} "
+            f"{'of the warm-up ' if warm_up else ''}is older: plan later days",
+        )
+
+
+def _days_read(draft: Draft, used: Input) -> list[date]:
+    return sorted(needed_days(draft.intent.days, input_window(used, draft.intent.knowledge)))
+
+
+def _days_around(draft: Draft, used: Input) -> list[date]:
+    return [day for day in _days_read(draft, used) if day not in draft.intent.days]
+
+
+def _inputs(draft: Draft) -> list[Input]:
+    """In an order of their own, so that a plan does not depend on that of a declaration."""
+    return sorted(draft.spec.inputs, key=lambda used: used.name)
+
+
+def _declared(draft: Draft, used: Input) -> FileSource | TableSpec:
+    return draft.catalog.sources.get(used.name) or draft.catalog.tables[used.name]
