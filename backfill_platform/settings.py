@@ -39,6 +39,12 @@ class Settings(BaseSettings):
     evidence: Folder = Path()
     dagster_storage: Folder = Path()
 
+    # Who may approve what, and whose keys sign it: both are reviewed files.
+    governance: Folder = PROJECT / "governance.yaml"
+    allowed_signers: Folder = PROJECT / "allowed_signers"
+
+    container_image: str = Field("", pattern=r"^[\w./:@-]*$")  # as deployed; manifests pin it
+
     catalog: str = Field("backfill_platform.enforcement.catalog:CATALOG", pattern=r"^[\w.]+:\w+$")
 
     spark_remote: str = Field("", pattern=r"^(sc://.+)?$")

@@ -3,13 +3,16 @@
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
 
+from backfill_platform.domain.intents import Intent
+from backfill_platform.domain.modes import ExecutionMode, Knowledge, RunKind
+from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.lakehouse.jars import jar_paths
 from backfill_platform.lakehouse.java import find_java, provide_java_home
 from backfill_platform.lakehouse.session import session_config, start_local_session
@@ -58,12 +61,38 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def platform(home: Path) -> "Platform":
-    """A platform over the tiny domain of `readings`, of which one week has landed."""
+    """A platform over the tiny domain of `readings`, of which one week has landed, and under a
+    policy that asks nobody."""
     from backfill_platform.engine.platform import open_platform
     from backfill_platform.ledger.migrate import migrate
     from backfill_platform_tests.readings import land, week
 
-    settings = load_settings(catalog="backfill_platform_tests.readings:DECLARATIONS")
+    settings = load_settings(
+        catalog="backfill_platform_tests.readings:DECLARATIONS",
+        governance=Path(__file__).parent / "policies" / "nobody.yaml",
+    )
     migrate(settings.ledger_url)
     land(settings.landing, week())
     return open_platform(settings)
+
+
+@pytest.fixture
+def intent() -> Callable[..., Intent]:
+    """Makes intents over the tiny domain of `readings`."""
+
+    def make(table: str, days: DayRange, origin: str, **changes) -> Intent:
+        given = {
+            "table": table,
+            "days": PartitionSet.of_range(days),
+            "kind": RunKind.BACKFILL,
+            "mode": ExecutionMode.BACKFILL,
+            "knowledge": Knowledge.UP_TO_SNAPSHOT,
+            "reason": "tests",
+            "requested_by": "tests",
+            "origin": origin,
+            "group_id": origin,
+            "transform_version": "1.0.0",
+        }
+        return Intent(**(given | changes))
+
+    return make

@@ -17,13 +17,16 @@ from backfill_platform.domain.transforms import TransformFunction
 
 def code_digest(function: TransformFunction) -> str:
     """Two versions may share one function: what a `partial` binds belongs to the code."""
-    parts = tuple(_unbound(function))
-    modules = {part.__module__ for part in parts if callable(part)}
-    sources = {name: text for start in modules for name, text in _project_sources(start).items()}
-    digest = hashlib.sha256(" ".join(_name(part) for part in parts).encode())
-    for module, source in sorted(sources.items()):
-        digest.update(f"\n{module} {hashlib.sha256(source).hexdigest()}".encode())
+    names = " ".join(_name(part) for part in _unbound(function))
+    digest = hashlib.sha256(names.encode())
+    for module, path in sorted(_project_files(function).items()):
+        digest.update(f"\n{module} {hashlib.sha256(path.read_bytes()).hexdigest()}".encode())
     return digest.hexdigest()
+
+
+def code_files(function: TransformFunction) -> tuple[Path, ...]:
+    """The transform's own source files, wherever a repository may know them."""
+    return tuple(sorted(_project_files(function).values()))
 
 
 def code_folder(function: TransformFunction) -> Path:
@@ -47,17 +50,24 @@ def _name(part: Any) -> str:
     return f"{part.__module__}.{part.__qualname__}" if callable(part) else repr(part)
 
 
-def _project_sources(start: str) -> dict[str, bytes]:
+def _project_files(function: TransformFunction) -> dict[str, Path]:
+    modules = {part.__module__ for part in _unbound(function) if callable(part)}
+    return {name: path for start in modules for name, path in _reachable(start).items()}
+
+
+def _reachable(start: str) -> dict[str, Path]:
+    """By module name: the module itself, and all it imports from its own project."""
     project = start.partition(".")[0]
-    found: dict[str, bytes] = {}
+    found: dict[str, Path] = {}
     waiting = [start]
     while waiting:
         module = waiting.pop()
         path = None if module in found else _source_path(module)
         if path is None:
             continue
-        found[module] = path.read_bytes()
-        waiting.extend(name for name in _imports(found[module]) if name.startswith(f"{project}."))
+        found[module] = path
+        named = _imports(path.read_bytes())
+        waiting.extend(name for name in named if name.startswith(f"{project}."))
     return found
 
 

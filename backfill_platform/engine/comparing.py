@@ -5,7 +5,7 @@ from pyspark.sql import SparkSession
 from backfill_platform.domain.changes import ChangeCount
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.partitions import DayRange
-from backfill_platform.engine.planning import load_manifest
+from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.staging import staged_rows
 from backfill_platform.lakehouse.reading import read_latest, read_pinned

@@ -1,89 +1,89 @@
-"""Gathers what the planner must know: inputs, target, code, configuration, reference data.
+"""Gathers what the planner must know, and the terms that governance lays down. No JVM."""
 
-No JVM: Delta logs, file listings and source code are read directly.
-"""
+import shutil
+from pathlib import Path
 
-import hashlib
-import json
-import subprocess
-
+from backfill_platform.domain.approvals import ProposedChange, Requirement
+from backfill_platform.domain.errors import PlanRefused
 from backfill_platform.domain.intents import Intent
-from backfill_platform.domain.partitions import DayRange, PartitionSet
-from backfill_platform.domain.tables import Input, TableSpec
-from backfill_platform.domain.transforms import TransformVersion
-from backfill_platform.engine.code import code_digest, code_folder
+from backfill_platform.domain.manifests import Manifest, ReplacedManifest
+from backfill_platform.domain.tables import TableSpec
+from backfill_platform.engine.code_facts import code_facts
+from backfill_platform.engine.inputs import gather_input
+from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.platform import Platform
+from backfill_platform.engine.references import original_references, reference_digests
+from backfill_platform.governance.policy import require_approvals
 from backfill_platform.lakehouse.delta_tables import read_table_state
-from backfill_platform.planner.facts import Facts, InputFacts, TargetFacts
-from backfill_platform.planner.scope import (
-    choose_references,
-    choose_transform,
-    input_days,
-    input_window,
-)
-from backfill_platform.sources.files import list_files
+from backfill_platform.lakehouse.retention import rollback_hours
+from backfill_platform.planner.facts import Facts, TargetFacts, Terms
+from backfill_platform.planner.scope import choose_transform
 
 
 def gather_facts(platform: Platform, intent: Intent, spec: TableSpec) -> Facts:
     transform = choose_transform(spec, intent.transform_version)
     assert transform is not None, "check_intent refuses an unknown version first"
+    now = platform.clock()
+    replaced = _replaced(platform, intent)
     return Facts(
-        now=platform.clock(),
-        inputs={used.name: _input_facts(platform, intent, used) for used in spec.inputs},
+        now=now,
+        inputs={used.name: gather_input(platform, intent, used) for used in spec.inputs},
         reference_digests={
-            name: reference_digest(platform, name, choice.version)
-            for name, choice in choose_references(spec, intent).items()
+            use.name: reference_digests(platform.catalog, use.name) for use in spec.references
         },
+        original_references=original_references(platform, intent),
         target=_target_facts(platform, intent),
-        code_digest=code_digest(transform.function),
-        config_hash=config_hash(spec),
-        git_commit=_git_commit(transform),
+        code=code_facts(transform, spec, container_image=platform.container_image),
+        in_flight=platform.ledger.runs_in_flight(intent.table, now),
+        past_chunks=platform.ledger.past_chunks(intent.table),
+        free_bytes=_free_bytes(platform.warehouse.root),
+        replaced=_named(replaced) if replaced else None,
+        replaced_scope_version=replaced.scope_version if replaced else 0,
     )
 
 
-def reference_digest(platform: Platform, name: str, version: str) -> str:
-    reference = platform.catalog.references[name]
-    known = next(known for known in reference.versions if known.version == version)
-    return hashlib.sha256(known.path.read_bytes()).hexdigest()
+def policy_terms(platform: Platform) -> Terms:
+    def ask(change: ProposedChange) -> Requirement:
+        return require_approvals(platform.policy, change)
 
-
-def config_hash(spec: TableSpec) -> str:
-    return hashlib.sha256(json.dumps(dict(spec.config), sort_keys=True).encode()).hexdigest()
-
-
-def _input_facts(platform: Platform, intent: Intent, used: Input) -> InputFacts:
-    days = input_days(intent.days, input_window(used, intent.knowledge))
-    if used.name in platform.catalog.sources:
-        return _file_facts(platform, used.name, days)
-    return _table_facts(platform, used.name, days)
-
-
-def _file_facts(platform: Platform, source: str, days: DayRange) -> InputFacts:
-    listing = list_files(platform.landing, platform.catalog.sources[source], days)
-    return InputFacts(snapshot=listing.snapshot, days_present=listing.days, files=listing.digests)
-
-
-def _table_facts(platform: Platform, table: str, days: DayRange) -> InputFacts:
-    state = read_table_state(platform.warehouse.table_path(table), PartitionSet.of_range(days))
-    if state is None:
-        return InputFacts(snapshot="", days_present=None, files={})
-    held = PartitionSet.of_days(state.files) if state.files else None
-    return InputFacts(snapshot=str(state.version), days_present=held, files={})
+    return Terms(
+        rates=platform.policy.rates,
+        limits=platform.policy.limits,
+        plan_valid_hours=platform.policy.plan_valid_hours,
+        require_approvals=ask,
+    )
 
 
 def _target_facts(platform: Platform, intent: Intent) -> TargetFacts:
     state = read_table_state(platform.warehouse.table_path(intent.table), intent.days)
     if state is None:
-        return TargetFacts(version=None, fingerprints={})
-    return TargetFacts(version=state.version, fingerprints=state.fingerprints)
-
-
-def _git_commit(transform: TransformVersion) -> str | None:
-    """The commit that is checked out where the transform's code lies, if there is one."""
-    asked = subprocess.run(
-        ["git", "-C", str(code_folder(transform.function)), "rev-parse", "--short=12", "HEAD"],
-        capture_output=True,
-        text=True,
-        check=False,
+        return TargetFacts(version=None, fingerprints={}, rows={}, bytes={}, rollback_hours=None)
+    held = state.restricted_to_held()
+    return TargetFacts(
+        version=held.version,
+        fingerprints=held.fingerprints,
+        rows=held.row_counts,
+        bytes=held.byte_counts,
+        rollback_hours=rollback_hours(state.configuration),
     )
-    return asked.stdout.strip() or None
+
+
+def _replaced(platform: Platform, intent: Intent) -> Manifest | None:
+    if intent.replaces is None:
+        return None
+    replaced = load_manifest(platform, intent.replaces)
+    if replaced.target.table != intent.table:
+        raise PlanRefused(
+            (f"{replaced.run_id} is about {replaced.target.table} and not {intent.table}",)
+        )
+    return replaced
+
+
+def _named(manifest: Manifest) -> ReplacedManifest:
+    return ReplacedManifest(run_id=manifest.run_id, manifest_digest=manifest.digest)
+
+
+def _free_bytes(folder: Path) -> int:
+    """Of the disk on which the folder lies or will lie."""
+    there = next(path for path in (folder, *folder.parents) if path.exists())
+    return shutil.disk_usage(there).free

@@ -1,70 +1,87 @@
-"""Plans a run: from an intent to a manifest in the ledger, open for its first chunk.
+"""Plans a run: from an intent to a manifest in the ledger.
 
-Whoever comes with the same origin joins the run that the first one planned.
+`draft_manifest` decides and writes nothing; `plan_run` records exactly what was drafted. A dry run
+shows the first, a run carries out the second, and both are the same value.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable
+from datetime import datetime
 
-from backfill_platform.domain.identity import RunId, build_run_id
+from backfill_platform.domain.identity import build_run_id
 from backfill_platform.domain.intents import Intent
-from backfill_platform.domain.lifecycle import RunState
-from backfill_platform.domain.manifests import Manifest, manifest_from_json, manifest_json
-from backfill_platform.domain.partitions import PartitionSet
-from backfill_platform.domain.runs import NewRun, RunRecord
-from backfill_platform.engine.facts import gather_facts
+from backfill_platform.domain.manifests import Manifest, manifest_json
+from backfill_platform.domain.runs import NewRun
+from backfill_platform.engine.consents import await_consent
+from backfill_platform.engine.facts import gather_facts, policy_terms
+from backfill_platform.engine.loading import read_manifest
 from backfill_platform.engine.platform import Platform
-from backfill_platform.engine.records import bundle
-from backfill_platform.lakehouse.delta_tables import create_staging_table, create_table
-from backfill_platform.planner.launch import refuse_split_inputs
+from backfill_platform.engine.records import bundle, keep_record
 from backfill_platform.planner.plan import build_manifest, check_intent
 from backfill_platform.planner.scope import choose_transform
 
-NOTHING_ELSE: Mapping[str, PartitionSet] = {}
+
+def draft_manifest(platform: Platform, intent: Intent) -> Manifest:
+    """What `plan_run` would record now; nothing is written."""
+    now, version, draft = _drafting(platform, intent)
+    return draft(platform.ledger.next_number(intent.table, version, now.date()))
 
 
-def open_run(
-    platform: Platform, intent: Intent, *, launched: Mapping[str, PartitionSet] = NOTHING_ELSE
-) -> Manifest:
-    """The run of this intent: planned now, or joined when its origin is known already.
-
-    `launched` names all tables of the same launch with their days; what cannot go together is
-    refused by whichever of them comes first, before anything is computed.
-    """
-    refuse_split_inputs(launched, platform.catalog)
+def plan_run(platform: Platform, intent: Intent) -> Manifest:
+    """The run of this intent, planned now or known already by its origin."""
     known = platform.ledger.run_by_origin(intent.origin)
-    record = known or _plan(platform, intent)
-    manifest = manifest_from_json(record.manifest_json)
-    if record.state is RunState.PLANNED:
-        _open(platform, manifest)
+    if known is not None:
+        return read_manifest(known)
+    now, version, draft = _drafting(platform, intent)
+    record = platform.ledger.register_run(
+        lambda number: _new_run(intent, draft(number)),
+        table=intent.table,
+        transform_version=version,
+        planned_on=now.date(),
+        now=now,
+    )
+    manifest = read_manifest(record)
+    keep_plan(platform, manifest)
+    await_consent(platform, manifest)
     return manifest
 
 
-def load_manifest(platform: Platform, run_id: RunId) -> Manifest:
-    return manifest_from_json(platform.ledger.run(run_id).manifest_json)
+def keep_plan(platform: Platform, manifest: Manifest) -> None:
+    """Into the evidence; again when the run starts, because planning may have died before it."""
+    bundle(platform, manifest.run_id).write_manifest(manifest_json(manifest))
+    keep_record(
+        platform,
+        manifest.run_id,
+        "plan",
+        key="plan",
+        body={
+            "manifest_digest": manifest.digest,
+            "findings": [
+                {"check": found.check, "severity": found.severity, "message": found.message}
+                for found in manifest.findings
+            ],
+        },
+    )
 
 
-def _plan(platform: Platform, intent: Intent) -> RunRecord:
+def _drafting(
+    platform: Platform, intent: Intent
+) -> tuple[datetime, str, Callable[[int], Manifest]]:
+    """Facts are gathered once; what they make of the intent is drafted under any number."""
     spec = check_intent(intent, platform.catalog)
-    facts = gather_facts(platform, intent, spec)
+    facts, terms = gather_facts(platform, intent, spec), policy_terms(platform)
     transform = choose_transform(spec, intent.transform_version)
     assert transform is not None, "check_intent refuses an unknown version first"
 
-    def new_run(number: int) -> NewRun:
+    def draft(number: int) -> Manifest:
         run_id = build_run_id(
             planned_on=facts.now.date(),
             table=intent.table,
             version=transform.version,
             number=number,
         )
-        return _new_run(intent, build_manifest(intent, platform.catalog, facts, run_id))
+        return build_manifest(intent, platform.catalog, facts, terms, run_id)
 
-    return platform.ledger.register_run(
-        new_run,
-        table=intent.table,
-        transform_version=transform.version,
-        planned_on=facts.now.date(),
-        now=facts.now,
-    )
+    return facts.now, transform.version, draft
 
 
 def _new_run(intent: Intent, manifest: Manifest) -> NewRun:
@@ -76,28 +93,11 @@ def _new_run(intent: Intent, manifest: Manifest) -> NewRun:
         kind=manifest.kind,
         mode=manifest.mode,
         transform_version=manifest.transform.version,
+        days=manifest.target.partitions,
+        valid_until=manifest.valid_until,
+        replaces=intent.replaces,
         manifest_json=manifest_json(manifest),
         manifest_digest=manifest.digest,
         actor=intent.requested_by,
         reason=intent.reason,
-    )
-
-
-def _open(platform: Platform, manifest: Manifest) -> None:
-    """Creates what chunks write to, before two of them could create it at once."""
-    table = manifest.target.table
-    spec, contract = platform.catalog.tables[table], platform.catalog.contracts[table]
-    target = platform.warehouse.table_path(table)
-    staging = platform.warehouse.staging_path(table, manifest.run_id)
-    create_table(target, contract, partition_column=spec.partition_column)
-    create_staging_table(staging, contract, partition_column=spec.partition_column)
-    bundle(platform, manifest.run_id).write_manifest(manifest_json(manifest))
-    platform.ledger.move(
-        manifest.run_id,
-        RunState.PLANNED,
-        RunState.APPROVED,
-        actor=manifest.requested_by,
-        cause="no approval is asked for",
-        details={"manifest_digest": manifest.digest},
-        now=platform.clock(),
     )

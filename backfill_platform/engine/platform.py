@@ -3,6 +3,7 @@
 import importlib
 import os
 import socket
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,6 +12,9 @@ from pathlib import Path
 from backfill_platform.domain.catalog import Catalog, Declarations, build_catalog
 from backfill_platform.domain.clock import utc_now
 from backfill_platform.domain.errors import DeclarationInvalid, SettingsInvalid
+from backfill_platform.governance.policy import Policy
+from backfill_platform.governance.policy_file import read_policy
+from backfill_platform.governance.signatures import KeyFile, read_key_file
 from backfill_platform.lakehouse.paths import Warehouse
 from backfill_platform.ledger.store import Ledger
 from backfill_platform.settings import Settings
@@ -24,18 +28,31 @@ class Platform:
     warehouse: Warehouse
     landing: Path
     evidence: Path
+    policy: Policy
+    signers: KeyFile
+    container_image: str
     clock: Callable[[], datetime]
+    wait: Callable[[float], None]  # seconds; a limit is kept by waiting
     worker: str  # who claims chunks
 
 
-def open_platform(settings: Settings, *, clock: Callable[[], datetime] = utc_now) -> Platform:
+def open_platform(
+    settings: Settings,
+    *,
+    clock: Callable[[], datetime] = utc_now,
+    wait: Callable[[float], None] = time.sleep,
+) -> Platform:
     return Platform(
         catalog=load_catalog(settings.catalog),
         ledger=Ledger.open(settings.ledger_url),
         warehouse=Warehouse(settings.warehouse),
         landing=settings.landing,
         evidence=settings.evidence,
+        policy=load_policy(settings.governance),
+        signers=load_signers(settings.allowed_signers),
+        container_image=settings.container_image,
         clock=clock,
+        wait=wait,
         worker=f"{socket.gethostname()}:{os.getpid()}",
     )
 
@@ -55,3 +72,21 @@ def load_catalog(location: str) -> Catalog:
             subject=location, field="catalog", problem="is not a `Declarations` value"
         )
     return build_catalog(declarations, read_contract)
+
+
+def load_policy(path: Path) -> Policy:
+    return read_policy(_read(path, "BACKFILL_GOVERNANCE"), origin=str(path))
+
+
+def load_signers(path: Path) -> KeyFile:
+    return read_key_file(_read(path, "BACKFILL_ALLOWED_SIGNERS"), origin=str(path))
+
+
+def _read(path: Path, setting: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as missing:
+        raise SettingsInvalid(
+            f"{path} cannot be read ({missing.strerror}); restore it, or name another file with "
+            f"{setting}"
+        ) from missing

@@ -7,6 +7,7 @@ has moved the run already, and nothing is left to do.
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
 from backfill_platform.domain.manifests import Manifest
+from backfill_platform.domain.runs import Moved
 from backfill_platform.engine.platform import Platform
 
 _VALIDATED = frozenset({ChunkStatus.VALIDATED, ChunkStatus.PUBLISHED})
@@ -23,7 +24,7 @@ _STEPS = (
 def begin_staging(platform: Platform, manifest: Manifest) -> None:
     state = platform.ledger.run(manifest.run_id).state
     if state in {RunState.APPROVED, RunState.FAILED}:
-        _move(platform, manifest.run_id, state, RunState.STAGING, "a chunk is being computed")
+        move_run(platform, manifest.run_id, state, RunState.STAGING, "a chunk is being computed")
 
 
 def advance_run(platform: Platform, manifest: Manifest) -> None:
@@ -33,26 +34,27 @@ def advance_run(platform: Platform, manifest: Manifest) -> None:
         covered = platform.ledger.covered_days(manifest.run_id, statuses)
         if len(covered) == len(manifest.target.partitions):
             cause = f"all {len(covered)} partitions are {following.value.lower()}"
-            _move(platform, manifest.run_id, state, following, cause)
+            move_run(platform, manifest.run_id, state, following, cause)
 
 
 def begin_publishing(platform: Platform, run_id: RunId) -> None:
     """Said before the commit; a run whose other partitions are still being staged stays behind."""
-    if platform.ledger.run(run_id).state is RunState.VALIDATED:
+    state = platform.ledger.run(run_id).state
+    if state in {RunState.VALIDATED, RunState.AWAITING_PUBLISH}:
         cause = "publication of its validated partitions begins"
-        _move(platform, run_id, RunState.VALIDATED, RunState.PUBLISHING, cause)
+        move_run(platform, run_id, state, RunState.PUBLISHING, cause)
 
 
 def stop_publishing(platform: Platform, run_id: RunId, cause: str) -> None:
     """Only after a refusal: with any other end the target's log decides, and nobody knows yet."""
     if platform.ledger.run(run_id).state is RunState.PUBLISHING:
-        _move(platform, run_id, RunState.PUBLISHING, RunState.VALIDATED, cause)
+        move_run(platform, run_id, RunState.PUBLISHING, RunState.VALIDATED, cause)
 
 
 def fail_run(platform: Platform, run_id: RunId, cause: str) -> None:
     state = platform.ledger.run(run_id).state
     if state in {RunState.STAGING, RunState.STAGED}:
-        _move(platform, run_id, state, RunState.FAILED, cause)
+        move_run(platform, run_id, state, RunState.FAILED, cause)
 
 
 def supersede_runs(platform: Platform, manifest: Manifest) -> None:
@@ -70,15 +72,23 @@ def supersede_runs(platform: Platform, manifest: Manifest) -> None:
         )
 
 
-def _move(
-    platform: Platform, run_id: RunId, state: RunState, following: RunState, cause: str
-) -> None:
-    platform.ledger.move(
+def move_run(
+    platform: Platform,
+    run_id: RunId,
+    state: RunState,
+    following: RunState,
+    cause: str,
+    *,
+    actor: str | None = None,
+) -> bool:
+    """Whether this call moved it; if not, another one did, and the run stands where that led."""
+    outcome = platform.ledger.move(
         run_id,
         state,
         following,
-        actor=platform.worker,
+        actor=actor or platform.worker,
         cause=cause,
         details={},
         now=platform.clock(),
     )
+    return isinstance(outcome, Moved)

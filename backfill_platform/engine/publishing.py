@@ -1,25 +1,29 @@
 """Makes the validated partitions of a chunk visible, and records it before and after.
 
 Invariant: nothing is published whose gates did not pass
-(test_publication_is_refused_without_stored_positive_verdicts). The lock is here and not in the
-orchestrator, so it holds whoever asks and from wherever.
+(test_publication_is_refused_without_stored_positive_verdicts), or whose approvals are missing. The
+lock is here and not in the orchestrator, so it holds whoever asks and from wherever.
 """
 
 from dataclasses import dataclass
 from datetime import date
 
-from backfill_platform.domain.errors import GateFailed, Terminal
+from backfill_platform.domain.approvals import ConsentPoint
+from backfill_platform.domain.errors import ApprovalMissing, GateFailed, RunStopped, Terminal
 from backfill_platform.domain.identity import RunId
-from backfill_platform.domain.lifecycle import ChunkStatus
-from backfill_platform.domain.manifests import Manifest, manifest_from_json
+from backfill_platform.domain.lifecycle import STOPPED, ChunkStatus
+from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.measurements import content_by_day
 from backfill_platform.domain.modes import ExecutionMode
 from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.domain.publications import Publication, PublicationOutcome
 from backfill_platform.domain.runs import AcceptedPartition, AcceptedRows, PublicationIntent
 from backfill_platform.domain.verdicts import Gate
+from backfill_platform.engine.boundaries import refuse_cut
+from backfill_platform.engine.consents import refuse_without_consent
 from backfill_platform.engine.cutoff import days_equal_to_accepted
-from backfill_platform.engine.planning import load_manifest
+from backfill_platform.engine.loading import load_manifest, read_manifest
+from backfill_platform.engine.pacing import wait_for_commit
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.progress import (
     advance_run,
@@ -49,13 +53,22 @@ def find_run(platform: Platform, origin: str) -> Manifest:
             f"Nothing is staged for {origin}, so nothing can be published. "
             "Launch the staging asset together with the table"
         )
-    return manifest_from_json(record.manifest_json)
+    return read_manifest(record)
 
 
-def publish_chunk(platform: Platform, run_id: RunId, days: DayRange) -> ChunkPublication:
+def publish_chunk(
+    platform: Platform, run_id: RunId, days: DayRange, *, by_hand: bool = True
+) -> ChunkPublication:
+    """`by_hand` says that somebody asked for this publication by itself, and that it does not only
+    follow staging in the same launch."""
     manifest = load_manifest(platform, run_id)
+    refuse_cut(platform, manifest.target.table, days)
     _refuse_mode(manifest)
+    _refuse_stopped(platform, run_id)
     _refuse_unless_validated(platform, run_id, days)
+    refuse_without_consent(platform, manifest, ConsentPoint.PUBLICATION)
+    _refuse_unasked(manifest, by_hand=by_hand)
+    wait_for_commit(platform, manifest)
     begin_publishing(platform, run_id)
     unchanged = days_equal_to_accepted(platform, manifest, days)
     changed = tuple(day for day in days if day not in unchanged)
@@ -89,6 +102,20 @@ def publish_chunk(platform: Platform, run_id: RunId, days: DayRange) -> ChunkPub
 def _refuse_mode(manifest: Manifest) -> None:
     if manifest.mode in {ExecutionMode.DRY_RUN, ExecutionMode.RECONCILIATION}:
         raise GateFailed(f"Run {manifest.run_id} is a {manifest.mode}; it never publishes")
+
+
+def _refuse_stopped(platform: Platform, run_id: RunId) -> None:
+    state = platform.ledger.run(run_id).state
+    if state in STOPPED:
+        raise RunStopped(f"Run {run_id} is {state}, so nothing of it is published. Plan a new run")
+
+
+def _refuse_unasked(manifest: Manifest, *, by_hand: bool) -> None:
+    if manifest.safety.requires_manual_publish and not by_hand:
+        raise ApprovalMissing(
+            f"Run {manifest.run_id} is staged and judged, and it is to be published by hand: "
+            f"`backfill publish {manifest.run_id}`"
+        )
 
 
 def _refuse_unless_validated(platform: Platform, run_id: RunId, days: DayRange) -> None:

@@ -1,4 +1,4 @@
-"""Computes, writes, measures and judges one chunk of a run. Doing it twice equals doing it once.
+"""Computes, writes, measures and judges chunks of a run. Doing it twice equals doing it once.
 
 The verdicts are stored and not acted upon: whoever publishes reads them again.
 """
@@ -8,18 +8,23 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
-from backfill_platform.domain.chunks import ChunkBusy, ChunkCounts, ChunkDone, ClaimedChunk
+from backfill_platform.domain.chunks import ChunkCounts, ChunkDone, ClaimedChunk
 from backfill_platform.domain.errors import ChunkRefused, LostRace
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import ChunkStatus
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.measurements import PartitionMeasurement, combined_checksum
-from backfill_platform.domain.partitions import DayRange
+from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.domain.transforms import Frames, TransformVersion
 from backfill_platform.domain.verdicts import Verdict
+from backfill_platform.engine.boundaries import refuse_cut
+from backfill_platform.engine.claims import claim_chunk
+from backfill_platform.engine.consents import hold_for_publication
 from backfill_platform.engine.deployment import pinned_transform
 from backfill_platform.engine.frames import chunk_frames
-from backfill_platform.engine.planning import load_manifest
+from backfill_platform.engine.leases import kept_lease
+from backfill_platform.engine.loading import load_manifest
+from backfill_platform.engine.pacing import hold_chunk, rows_read, wait_for_chunk
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.progress import advance_run, begin_staging, fail_run
 from backfill_platform.engine.records import keep_record
@@ -27,8 +32,6 @@ from backfill_platform.executor.staging import chunk_context, compute_chunk, wri
 from backfill_platform.lakehouse.reading import read_latest
 from backfill_platform.validator.gates import GateRules, judge
 from backfill_platform.validator.measure import measure_source, measure_staged
-
-LEASE_SECONDS = 1800
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +46,26 @@ class StagedChunk:
         return all(verdict.has_passed for verdict in self.verdicts)
 
 
+def stage_days(
+    platform: Platform, spark: SparkSession, run_id: RunId, days: DayRange
+) -> StagedChunk:
+    """In the manifest's own chunks, one after the other: whoever cut `days` may not know its
+    limits. The first chunk that does not pass ends it."""
+    manifest = load_manifest(platform, run_id)
+    boundary = platform.catalog.tables[manifest.target.table].boundary
+    done: list[StagedChunk] = []
+    for chunk in PartitionSet.of_range(days).split(manifest.chunk_days, boundary):
+        done.append(stage_chunk(platform, spark, run_id, chunk))
+        if not done[-1].has_passed:
+            break
+    return StagedChunk(
+        manifest=manifest,
+        days=days,
+        staged=tuple(measured for chunk in done for measured in chunk.staged),
+        verdicts=tuple(verdict for chunk in done for verdict in chunk.verdicts),
+    )
+
+
 def stage_chunk(
     platform: Platform, spark: SparkSession, run_id: RunId, days: DayRange
 ) -> StagedChunk:
@@ -52,8 +75,10 @@ def stage_chunk(
             f"{days} is not within the partitions of run {run_id} ({manifest.target.partitions}); "
             "plan a new run for it"
         )
+    refuse_cut(platform, manifest.target.table, days)
     transform = pinned_transform(platform, manifest)
-    match _claim(platform, manifest, days):
+    wait_for_chunk(platform, manifest)
+    match claim_chunk(platform, manifest, days):
         case ChunkDone(chunk=chunk) if chunk.status is not ChunkStatus.STAGED:
             return _recall(platform, manifest, days)
         case ChunkDone(chunk=chunk):  # a former attempt died between measuring and judging
@@ -61,19 +86,6 @@ def stage_chunk(
             return _judge(platform, manifest, days, frames, chunk.fencing_token)
         case ClaimedChunk() as claim:
             return _work(platform, spark, manifest, transform, claim)
-
-
-def _claim(platform: Platform, manifest: Manifest, days: DayRange) -> ClaimedChunk | ChunkDone:
-    outcome = platform.ledger.claim_chunk(
-        manifest.run_id,
-        days,
-        worker=platform.worker,
-        lease_seconds=LEASE_SECONDS,
-        now=platform.clock(),
-    )
-    if isinstance(outcome, ChunkBusy):
-        raise ChunkRefused(f"{days} of run {manifest.run_id} is not free: {outcome.reason}")
-    return outcome
 
 
 def _work(
@@ -86,8 +98,10 @@ def _work(
     begin_staging(platform, manifest)
     try:
         frames = chunk_frames(platform, spark, manifest, claim.days)
-        _compute(platform, manifest, transform, claim.days, frames)
-        staged = _measure(platform, spark, manifest, claim.days)
+        with kept_lease(platform, manifest.run_id, claim):
+            _compute(platform, manifest, transform, claim.days, frames)
+            staged = _measure(platform, spark, manifest, claim.days)
+            hold_chunk(platform, manifest, claim.days)
         _finish(platform, manifest, claim, staged)
         return _judge(platform, manifest, claim.days, frames, claim.fencing_token)
     except BaseException as failure:
@@ -168,6 +182,7 @@ def _finish(
         claim.chunk_id,
         claim.fencing_token,
         counts=ChunkCounts(
+            input_count=rows_read(manifest, claim.days),
             output_count=sum(measured.row_count for measured in staged),
             checksum=combined_checksum(staged),
         ),
@@ -203,6 +218,7 @@ def _keep_verdicts(
         fail_run(platform, manifest.run_id, cause)
     else:
         advance_run(platform, manifest)
+        hold_for_publication(platform, manifest)
     keep_record(
         platform,
         manifest.run_id,

@@ -7,7 +7,7 @@ writer kept no statistics.
 import json
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
@@ -30,6 +30,7 @@ class TableState:
     columns: tuple[Column, ...]
     days: tuple[date, ...]  # those asked for, or else all that hold files
     files: Mapping[date, tuple[DataFile, ...]]  # only days that hold files
+    configuration: Mapping[str, str]
 
     @property
     def fingerprints(self) -> dict[date, str]:
@@ -38,9 +39,17 @@ class TableState:
             day: fingerprint(file.path for file in self.files.get(day, ())) for day in self.days
         }
 
+    def restricted_to_held(self) -> "TableState":
+        """Without the days that were asked for and hold nothing."""
+        return replace(self, days=tuple(self.files))
+
     @property
     def row_counts(self) -> dict[date, int]:
         return {day: sum(file.row_count for file in self.files.get(day, ())) for day in self.days}
+
+    @property
+    def byte_counts(self) -> dict[date, int]:
+        return {day: sum(file.size_bytes for file in self.files.get(day, ())) for day in self.days}
 
 
 def table_state(table: DeltaTable, path: Path, days: PartitionSet | None) -> TableState:
@@ -53,6 +62,7 @@ def table_state(table: DeltaTable, path: Path, days: PartitionSet | None) -> Tab
         columns=table_columns(table),
         days=tuple(sorted(files)) if days is None else tuple(days),
         files=files,
+        configuration=dict(table.metadata().configuration),
     )
 
 

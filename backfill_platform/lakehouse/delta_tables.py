@@ -90,6 +90,15 @@ def read_table_state(path: Path, days: PartitionSet | None) -> TableState | None
     return None if table is None else state_of(table, path, days)
 
 
+def has_version(path: Path, version: int) -> bool:
+    """Whether that version can still be read: its log may have been cleaned up."""
+    try:
+        DeltaTable(str(path), version=version)
+    except LIBRARY_ERRORS:
+        return False
+    return True
+
+
 def state_of(table: DeltaTable, path: Path, days: PartitionSet | None) -> TableState:
     try:
         return table_state(table, path, days)

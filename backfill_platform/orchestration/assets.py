@@ -13,20 +13,30 @@ import dagster as dg
 from dagster_pyspark import PySparkResource
 
 from backfill_platform.domain.manifests import Manifest
+from backfill_platform.domain.partitions import Boundary
 from backfill_platform.domain.tables import TableSpec
-from backfill_platform.engine.planning import open_run
 from backfill_platform.engine.platform import Platform
-from backfill_platform.engine.publishing import ChunkPublication, find_run, publish_chunk
-from backfill_platform.engine.staging import StagedChunk, stage_chunk
+from backfill_platform.engine.publishing import ChunkPublication, publish_chunk
+from backfill_platform.engine.staging import StagedChunk, stage_days
 from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.failures import told_to_dagster
 from backfill_platform.orchestration.keys import staging_key, table_key
-from backfill_platform.orchestration.launches import launch_origin, launched_tables, read_intent
+from backfill_platform.orchestration.launches import (
+    find_launched_run,
+    open_launched_run,
+    stages_too,
+)
 from backfill_platform.orchestration.partitions import daily_partitions, step_days
 
 
 def chunk_policy(spec: TableSpec) -> dg.BackfillPolicy:
-    """With different policies, staging and publication would land in different Dagster runs."""
+    """With different policies, staging and publication would land in different Dagster runs.
+
+    Dagster cuts after so many days and knows no months: a table whose months stay whole gets its
+    range as one Dagster run, and the engine cuts it.
+    """
+    if spec.boundary is not Boundary.DAY:
+        return dg.BackfillPolicy.single_run()
     return dg.BackfillPolicy.multi_run(spec.chunk_days)
 
 
@@ -57,13 +67,9 @@ def make_staging_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
     )
     def stage(context: dg.AssetExecutionContext, pyspark: PySparkResource) -> dg.MaterializeResult:
         with told_to_dagster():
-            manifest = open_run(
-                platform,
-                read_intent(context, spec),
-                launched=launched_tables(context, platform.catalog),
-            )
+            manifest = open_launched_run(context, platform, spec)
             context.instance.add_run_tags(context.run.run_id, _run_tags(manifest))
-            chunk = stage_chunk(
+            chunk = stage_days(
                 platform, pyspark.spark_session, manifest.run_id, step_days(context)
             )
         for day, metadata in _staged_by_day(chunk):
@@ -86,8 +92,13 @@ def make_publish_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
     )
     def publish(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         with told_to_dagster():
-            manifest = find_run(platform, launch_origin(context.run, spec.full_name))
-            done = publish_chunk(platform, manifest.run_id, step_days(context))
+            manifest = find_launched_run(context.run, platform, spec)
+            done = publish_chunk(
+                platform,
+                manifest.run_id,
+                step_days(context),
+                by_hand=not stages_too(context.run, spec),
+            )
         for day, metadata in _published_by_day(done):
             context.add_asset_metadata(metadata, table_key(spec.full_name), day)
         return dg.MaterializeResult(

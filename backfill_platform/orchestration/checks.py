@@ -11,10 +11,9 @@ import dagster as dg
 from backfill_platform.domain.tables import TableSpec
 from backfill_platform.domain.verdicts import Gate, Verdict
 from backfill_platform.engine.platform import Platform
-from backfill_platform.engine.publishing import find_run
 from backfill_platform.orchestration.failures import told_to_dagster
 from backfill_platform.orchestration.keys import staging_key
-from backfill_platform.orchestration.launches import launch_origin
+from backfill_platform.orchestration.launches import find_launched_run
 from backfill_platform.orchestration.partitions import step_days
 
 DESCRIPTIONS = {
@@ -41,7 +40,7 @@ def make_gate_checks(platform: Platform, spec: TableSpec) -> dg.AssetChecksDefin
     )
     def judge(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResult]:
         with told_to_dagster():
-            manifest = find_run(platform, launch_origin(context.run, spec.full_name))
+            manifest = find_launched_run(context.run, platform, spec)
             verdicts = platform.ledger.verdicts(
                 manifest.run_id, step_days(context.op_execution_context)
             )

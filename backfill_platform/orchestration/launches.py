@@ -14,12 +14,18 @@ import dagster as dg
 from backfill_platform.domain.catalog import Catalog
 from backfill_platform.domain.day_notation import parse_days
 from backfill_platform.domain.errors import PlanRefused
+from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.intents import Intent, ReferenceChoice
+from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.modes import ExecutionMode, Knowledge, ReferenceSemantics, RunKind
 from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.tables import TableSpec
+from backfill_platform.engine.loading import load_manifest
+from backfill_platform.engine.platform import Platform
+from backfill_platform.engine.publishing import find_run
+from backfill_platform.engine.starting import open_run, start_run
 from backfill_platform.orchestration import tags
-from backfill_platform.orchestration.keys import staging_key
+from backfill_platform.orchestration.keys import staging_key, table_key
 from backfill_platform.orchestration.partitions import step_days
 
 Word = TypeVar("Word", bound=StrEnum)
@@ -49,6 +55,54 @@ def read_intent(context: dg.AssetExecutionContext, spec: TableSpec) -> Intent:
         transform_version=run.tags.get(tags.TRANSFORM_PREFIX + spec.full_name),
         references=_references(run.tags, spec),
     )
+
+
+def open_launched_run(
+    context: dg.AssetExecutionContext, platform: Platform, spec: TableSpec
+) -> Manifest:
+    """For staging: the planned run that the launch names, or else one that is planned now."""
+    publishes = _is_selected(context.run, table_key(spec.full_name))
+    named = _named_run(context.run, platform, spec)
+    if named is not None:
+        return start_run(platform, named, publishes=publishes)
+    return open_run(
+        platform,
+        read_intent(context, spec),
+        launched=launched_tables(context, platform.catalog),
+        publishes=publishes,
+    )
+
+
+def find_launched_run(run: dg.DagsterRun, platform: Platform, spec: TableSpec) -> Manifest:
+    """For checks and publication: the run whose chunk was staged before."""
+    named = _named_run(run, platform, spec)
+    if named is not None:
+        return load_manifest(platform, named)
+    return find_run(platform, launch_origin(run, spec.full_name))
+
+
+def stages_too(run: dg.DagsterRun, spec: TableSpec) -> bool:
+    """Whether this Dagster run also stages what it publishes."""
+    return _is_selected(run, staging_key(spec))
+
+
+def _is_selected(run: dg.DagsterRun, key: dg.AssetKey) -> bool:
+    return run.asset_selection is None or key in run.asset_selection
+
+
+def _named_run(run: dg.DagsterRun, platform: Platform, spec: TableSpec) -> RunId | None:
+    """A launch over several tables names the run of each."""
+    names = run.tags.get(tags.RUN, "").replace(",", " ").split()
+    records = [platform.ledger.run(RunId(name)) for name in names]
+    own = [record.run_id for record in records if record.table == spec.full_name]
+    if names and len(own) != 1:
+        raise PlanRefused(
+            (
+                f"tag `{tags.RUN}` names {len(own)} runs of {spec.full_name} ({' '.join(names)}); "
+                "name exactly one for each table that is launched",
+            )
+        )
+    return own[0] if own else None
 
 
 def _launch(run: dg.DagsterRun) -> str:

@@ -3,17 +3,20 @@
 The UI's own launches take another way to the same assets; what happens in them is the same.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import dagster as dg
 from dagster_pyspark import PySparkResource
 from pyspark.sql import SparkSession
 
 from backfill_platform.domain.errors import LaunchFailed
-from backfill_platform.domain.partitions import DayRange
+from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.domain.tables import TableSpec
+from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.platform import Platform, open_platform
 from backfill_platform.lakehouse.session import start_local_session
 from backfill_platform.orchestration import tags
@@ -27,9 +30,31 @@ class LocalDagster:
     """A platform with its Dagster definitions, the instance and a Spark session of this process."""
 
     platform: Platform
-    spark: SparkSession
     definitions: dg.Definitions
     instance: dg.DagsterInstance
+    start_spark: Callable[[], SparkSession]
+
+    @property
+    def spark(self) -> SparkSession:
+        """Of this process; it starts with the first use, because publication needs none."""
+        return self.start_spark()
+
+    def stage_run(
+        self, run_id: RunId, *, on_chunk: Callable[[DayRange], None] = lambda _: None
+    ) -> None:
+        """A planned run, chunk by chunk; chunks that are staged already cost nothing."""
+        manifest = load_manifest(self.platform, run_id)
+        spec = self.platform.catalog.tables[manifest.target.table]
+        for days in manifest.target.partitions.split(manifest.chunk_days, spec.boundary):
+            self.stage(spec, days, {tags.RUN: run_id})
+            on_chunk(days)
+
+    def publish_run(self, run_id: RunId, days: PartitionSet | None = None) -> None:
+        """What of a planned run is asked for, or all of it; a contiguous range is one commit."""
+        manifest = load_manifest(self.platform, run_id)
+        spec = self.platform.catalog.tables[manifest.target.table]
+        for part in (days or manifest.target.partitions).ranges:
+            self.publish(spec, part, {tags.RUN: run_id})
 
     def stage(self, spec: TableSpec, days: DayRange, run_tags: Mapping[str, str]) -> str:
         return self._run([staging_key(spec)], days, run_tags)
@@ -64,17 +89,20 @@ class LocalDagster:
 
 @contextmanager
 def open_local_dagster(settings: Settings) -> Iterator[LocalDagster]:
+    """Spark starts when something is computed, and ends with this."""
     config = local_spark_settings(settings)
     platform = open_platform(settings)
-    spark = start_local_session(config, master=settings.spark_master)
+    pyspark = PySparkResource(spark_config=config | {"spark.master": settings.spark_master})
     with dg.DagsterInstance.get() as instance:
         yield LocalDagster(
             platform=platform,
-            spark=spark,
-            definitions=assemble(platform, PySparkResource(spark_config=config)),
+            definitions=assemble(platform, pyspark),
             instance=instance,
+            start_spark=partial(start_local_session, config, master=settings.spark_master),
         )
-    spark.stop()
+    session = SparkSession.getActiveSession()
+    if session is not None:
+        session.stop()
 
 
 def _first_failure(result: dg.ExecuteInProcessResult) -> str:

@@ -7,6 +7,9 @@ MODE = "backfill/mode"
 KNOWLEDGE = "backfill/knowledge"
 REQUESTED_BY = "backfill/requested_by"
 
+# A run that is planned already, or several of them with spaces between: the launch carries it out.
+RUN = "backfill/run"
+
 # One launch may be several Dagster runs; they share the launch's name and its whole scope.
 LAUNCH = "backfill/launch"
 DAYS = "backfill/days"

@@ -10,17 +10,24 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
+import pyarrow.parquet as parquet
+from pyarrow import ArrowInvalid
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from backfill_platform.domain.errors import PlanRefused
 from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.domain.tables import FileSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileListing:
-    digests: Mapping[date, str]  # by day that holds files
+    """By day that holds files."""
+
+    digests: Mapping[date, str]
+    rows: Mapping[date, int]  # as the files' footers say
+    bytes: Mapping[date, int]
 
     @property
     def snapshot(self) -> str:
@@ -34,8 +41,13 @@ class FileListing:
 
 def list_files(landing: Path, source: FileSource, days: Iterable[date]) -> FileListing:
     """What stands in the source's daily folders now; days without files are left out."""
-    found = ((day, day_files(landing, source, day)) for day in days)
-    return FileListing(digests={day: _digest(files) for day, files in found if files})
+    named = {day: day_files(landing, source, day) for day in days}
+    found = {day: files for day, files in named.items() if files}
+    return FileListing(
+        digests={day: _digest(files) for day, files in found.items()},
+        rows={day: sum(map(_row_count, files)) for day, files in found.items()},
+        bytes={day: sum(path.stat().st_size for path in files) for day, files in found.items()},
+    )
 
 
 def day_files(landing: Path, source: FileSource, day: date) -> tuple[Path, ...]:
@@ -61,6 +73,15 @@ def read_files(
         .where(F.col(source.day_column).between(days.start, days.end_exclusive - timedelta(days=1)))
         .select(*schema.names)
     )
+
+
+def _row_count(path: Path) -> int:
+    try:
+        return parquet.read_metadata(path).num_rows
+    except ArrowInvalid as damaged:
+        raise PlanRefused(
+            (f"{path} is no readable Parquet file ({damaged}); have it landed again",)
+        ) from damaged
 
 
 def _digest(files: tuple[Path, ...]) -> str:

@@ -15,9 +15,9 @@ from backfill_platform.domain.lifecycle import ChunkStatus, RunState
 from backfill_platform.domain.modes import ExecutionMode
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.engine.comparing import compare_with_base
-from backfill_platform.engine.planning import open_run
 from backfill_platform.engine.publishing import publish_chunk
 from backfill_platform.engine.staging import stage_chunk
+from backfill_platform.engine.starting import open_run
 from backfill_platform_tests.readings import BRONZE, LANDING, SILVER, land, week
 
 DAYS = week()
@@ -195,12 +195,12 @@ def test_a_chunk_outside_the_manifest_is_refused(platform, spark, intent, loaded
 def test_a_transform_that_breaks_its_schema_fails_the_chunk_before_it_is_written(
     platform, spark, intent, loaded
 ):
-    planned = open_run(platform, intent(SILVER, MIDDLE, "planned"))
     contract = platform.catalog.contracts[SILVER]
     column = replace(contract.columns[2], type="string")
     broken = replace(contract, columns=(*contract.columns[:2], column))
     contracts = {**platform.catalog.contracts, SILVER: broken}
     changed = replace(platform, catalog=replace(platform.catalog, contracts=contracts))
+    planned = open_run(changed, intent(SILVER, MIDDLE, "planned"))
     with pytest.raises(ContractBroken, match="column 'total' is long and should be string"):
         stage_chunk(changed, spark, planned.run_id, MIDDLE)
     assert platform.ledger.chunks(planned.run_id)[0].status is ChunkStatus.FAILED

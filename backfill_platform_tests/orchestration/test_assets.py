@@ -1,6 +1,7 @@
 """What Dagster makes of declarations: structure first, then real runs over real Spark and Delta."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import dagster as dg
 import pytest
@@ -10,10 +11,14 @@ from backfill_platform.domain.errors import LaunchFailed
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.verdicts import Gate
+from backfill_platform.engine.approving import decide, draft_approval
+from backfill_platform.engine.planning import plan_run
+from backfill_platform.engine.platform import load_policy
 from backfill_platform.lakehouse.delta_tables import read_table_state
 from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.build import assemble
 from backfill_platform.orchestration.local_runs import LocalDagster
+from backfill_platform.settings import PROJECT
 from backfill_platform_tests.readings import BRONZE, SILVER, land, week
 
 DAYS = week()
@@ -32,8 +37,19 @@ def definitions(platform) -> dg.Definitions:
 def dagster(platform, definitions, spark, tmp_path) -> Iterator[LocalDagster]:
     with dg.DagsterInstance.ephemeral(tempdir=str(tmp_path)) as instance:
         yield LocalDagster(
-            platform=platform, spark=spark, definitions=definitions, instance=instance
+            platform=platform,
+            definitions=definitions,
+            instance=instance,
+            start_spark=lambda: spark,
         )
+
+
+@pytest.fixture
+def strict(dagster) -> LocalDagster:
+    """Under the shipped policy: seven days need the data engineering lead before publication."""
+    platform = replace(dagster.platform, policy=load_policy(PROJECT / "governance.yaml"))
+    definitions = assemble(platform, PySparkResource(spark_config={}))
+    return replace(dagster, platform=platform, definitions=definitions)
 
 
 def table(dagster: LocalDagster, name: str):
@@ -91,7 +107,7 @@ def test_a_materialization_of_each_day_tells_rows_checksum_and_run(dagster):
 
 def test_a_failed_check_keeps_the_publish_step_from_running(dagster):
     spec = table(dagster, BRONZE)
-    dagster.stage_and_publish(spec, FIRST, REASON)
+    dagster.stage_and_publish(spec, FIRST, REASON | {tags.DAYS: str(FIRST)})
     path = dagster.platform.warehouse.table_path(BRONZE)
     before = read_table_state(path, None)
     poisoned = DayRange.of_day(FIRST.last)
@@ -127,3 +143,39 @@ def test_publishing_what_nobody_staged_is_refused(dagster):
 def test_days_whose_input_is_missing_are_refused_before_anything_is_computed(dagster):
     with pytest.raises(LaunchFailed, match=r"input bronze\.readings holds nothing for 5 of the 5"):
         dagster.stage_and_publish(table(dagster, SILVER), FIRST, {tags.REASON: "too early"})
+
+
+def test_a_planned_run_is_carried_out_by_a_launch_that_names_it(dagster, intent):
+    planned = plan_run(dagster.platform, intent(BRONZE, DAYS, "planned"))
+    dagster.stage_run(planned.run_id)
+    dagster.publish_run(planned.run_id)
+    (run,) = dagster.platform.ledger.runs()
+    assert (run.run_id, run.state) == (planned.run_id, RunState.PUBLISHED)
+    versions = {one.target_version for one in _accepted(dagster)}
+    assert len(versions) == 1, "computed in two chunks, published in one commit"
+
+
+def test_a_launch_that_names_a_run_of_another_table_is_refused(dagster, intent):
+    planned = plan_run(dagster.platform, intent(BRONZE, DAYS, "planned"))
+    with pytest.raises(LaunchFailed, match="names 0 runs of silver.totals"):
+        dagster.stage(table(dagster, SILVER), FIRST, {tags.RUN: planned.run_id})
+
+
+def test_a_launch_that_lacks_consent_is_refused_by_its_first_step_with_both_roads(strict):
+    with pytest.raises(LaunchFailed, match="approve first .* or review first"):
+        strict.stage_and_publish(table(strict, BRONZE), DAYS, REASON)
+    assert read_table_state(strict.platform.warehouse.table_path(BRONZE), None) is None
+
+
+def test_review_first_stages_waits_for_the_approval_and_publishes_after_it(strict):
+    strict.stage(table(strict, BRONZE), DAYS, REASON)
+    (waiting,) = strict.platform.ledger.runs()
+    assert waiting.state is RunState.AWAITING_PUBLISH
+    lead = "data-engineering-lead"
+    decide(strict.platform, draft_approval(strict.platform, waiting.run_id, principal=lead))
+    strict.publish(table(strict, BRONZE), DAYS, {tags.RUN: waiting.run_id})
+    assert strict.platform.ledger.run(waiting.run_id).state is RunState.PUBLISHED
+
+
+def _accepted(dagster):
+    return dagster.platform.ledger.accepted(BRONZE, DAYS).values()

@@ -1,0 +1,81 @@
+"""What the inputs of a table hold now, read from Delta logs and daily folders without a JVM."""
+
+from backfill_platform.domain.errors import PlanRefused
+from backfill_platform.domain.intents import Intent
+from backfill_platform.domain.manifests import InputType, Manifest, PinnedInput
+from backfill_platform.domain.partitions import ONE_DAY, DayRange, PartitionSet
+from backfill_platform.domain.tables import Input, TableSpec
+from backfill_platform.engine.platform import Platform
+from backfill_platform.lakehouse.delta_tables import has_version, read_table_state
+from backfill_platform.planner.facts import InputFacts
+from backfill_platform.planner.scope import input_days, input_window
+from backfill_platform.sources.files import list_files
+
+
+def gather_input(platform: Platform, intent: Intent, used: Input) -> InputFacts:
+    days = input_days(intent.days, input_window(used, intent.knowledge))
+    return _input_facts(platform, used.name, days)
+
+
+def full_range(platform: Platform, spec: TableSpec) -> PartitionSet:
+    """From the table's start to the last day that every input holds, in whole units."""
+    today = platform.clock().date()
+    everything = DayRange(spec.start, max(today, spec.start) + ONE_DAY)
+    held = [_input_facts(platform, used.name, everything).days_present for used in spec.inputs]
+    missing = [used.name for used, days in zip(spec.inputs, held, strict=True) if days is None]
+    if missing:
+        raise PlanRefused((f"{', '.join(missing)} holds nothing since {spec.start}; load it",))
+    end = min(days.span.end_exclusive for days in held if days is not None)
+    end = spec.boundary.start_of(end)  # a month that has begun is not a month yet
+    if end <= spec.start:
+        raise PlanRefused((f"{spec.full_name}: the inputs hold no whole {spec.boundary} yet",))
+    return PartitionSet.of_range(DayRange(spec.start, end))
+
+
+def moved_inputs(platform: Platform, manifest: Manifest) -> tuple[str, ...]:
+    """What of the pinned inputs can no longer be read as it was planned."""
+    moved = (_moved_input(platform, pinned) for pinned in manifest.inputs)
+    return tuple(sentence for sentence in moved if sentence)
+
+
+def _moved_input(platform: Platform, pinned: PinnedInput) -> str | None:
+    if pinned.type is InputType.TABLE:
+        path = platform.warehouse.table_path(pinned.name)
+        if has_version(path, int(pinned.snapshot)):
+            return None
+        return f"version {pinned.snapshot} of {pinned.name} can no longer be read"
+    source = platform.catalog.sources[pinned.name]
+    found = list_files(platform.landing, source, pinned.days).digests
+    days = [day for day in pinned.days if found.get(day) != pinned.files.get(day)]
+    return f"{pinned.name} was landed again for {PartitionSet.of_days(days)}" if days else None
+
+
+def _input_facts(platform: Platform, name: str, days: DayRange) -> InputFacts:
+    if name in platform.catalog.sources:
+        return _file_facts(platform, name, days)
+    return _table_facts(platform, name, days)
+
+
+def _file_facts(platform: Platform, source: str, days: DayRange) -> InputFacts:
+    listing = list_files(platform.landing, platform.catalog.sources[source], days)
+    return InputFacts(
+        type=InputType.FILES,
+        snapshot=listing.snapshot,
+        days_present=listing.days,
+        files=listing.digests,
+        rows=listing.rows,
+        bytes=listing.bytes,
+    )
+
+
+def _table_facts(platform: Platform, table: str, days: DayRange) -> InputFacts:
+    state = read_table_state(platform.warehouse.table_path(table), PartitionSet.of_range(days))
+    held = state.restricted_to_held() if state else None
+    return InputFacts(
+        type=InputType.TABLE,
+        snapshot=str(held.version) if held else "",
+        days_present=PartitionSet.of_days(held.days) if held and held.days else None,
+        files={},
+        rows=held.row_counts if held else {},
+        bytes=held.byte_counts if held else {},
+    )
