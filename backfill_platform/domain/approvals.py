@@ -1,5 +1,6 @@
 """Consent to one manifest: what is asked for, what was given, and the text that is signed."""
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -7,9 +8,10 @@ from enum import StrEnum
 from typing import Any
 
 from backfill_platform.domain.canonical import canonical_json
+from backfill_platform.domain.errors import ApprovalRefused
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.modes import RunKind
-from backfill_platform.domain.plain import to_plain
+from backfill_platform.domain.plain import from_plain, to_plain
 
 SIGNATURE_NAMESPACE = "backfill-approval"  # of `ssh-keygen -Y sign -n …`
 
@@ -72,3 +74,20 @@ class Approval:
         document: dict[str, Any] = to_plain(self)
         del document["signature"]
         return canonical_json(document)
+
+
+def read_signed_text(text: str, signature: str | None) -> Approval:
+    """The approval that somebody drafted here and signed elsewhere."""
+    try:
+        approval = from_plain(Approval, {**json.loads(text), "signature": signature})
+    except (KeyError, TypeError, ValueError) as wrong:
+        raise ApprovalRefused(
+            f"This is not the text of an approval ({wrong}); have it drafted again, and sign "
+            "exactly that file"
+        ) from wrong
+    if approval.signed_text != text:
+        raise ApprovalRefused(
+            "The text of the approval was written anew since it was drafted, so no signature of "
+            "it counts; have it drafted again, and sign exactly that file"
+        )
+    return approval
