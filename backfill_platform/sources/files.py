@@ -45,7 +45,7 @@ def list_files(landing: Path, source: FileSource, days: Iterable[date]) -> FileL
     found = {day: files for day, files in named.items() if files}
     return FileListing(
         digests={day: _digest(files) for day, files in found.items()},
-        rows={day: sum(map(_row_count, files)) for day, files in found.items()},
+        rows={day: sum(map(count_rows, files)) for day, files in found.items()},
         bytes={day: sum(path.stat().st_size for path in files) for day, files in found.items()},
     )
 
@@ -75,7 +75,7 @@ def read_files(
     )
 
 
-def _row_count(path: Path) -> int:
+def count_rows(path: Path) -> int:
     try:
         return parquet.read_metadata(path).num_rows
     except ArrowInvalid as damaged:
