@@ -1,7 +1,7 @@
 """The states of a run and of a chunk, and the moves between them.
 
-`TRANSITIONS` is the one table: terminal states, the ledger's CHECK and the diagram in the docs are
-derived from it. A run's state is that of its least advanced partition.
+`TRANSITIONS` is the one table: terminal states, the ledger's CHECK and triggers and the diagram in
+the docs are derived from it. A run's state is that of its least advanced partition.
 """
 
 from collections.abc import Mapping
@@ -28,27 +28,50 @@ class RunState(StrEnum):
 
 _S = RunState
 
+# Until it is being published, a run may be refused by an approver, stopped or forgotten.
+_ENDS = frozenset({_S.REJECTED, _S.CANCELLED, _S.EXPIRED})
+
 TRANSITIONS: Mapping[RunState, frozenset[RunState]] = {
-    _S.PLANNED: frozenset({_S.AWAITING_APPROVAL, _S.APPROVED, _S.CANCELLED, _S.EXPIRED}),
-    _S.AWAITING_APPROVAL: frozenset({_S.APPROVED, _S.REJECTED, _S.CANCELLED, _S.EXPIRED}),
-    _S.APPROVED: frozenset({_S.STAGING, _S.CANCELLED, _S.EXPIRED}),
-    _S.STAGING: frozenset({_S.STAGED, _S.FAILED, _S.CANCELLED, _S.EXPIRED}),
-    _S.STAGED: frozenset({_S.VALIDATED, _S.FAILED, _S.CANCELLED, _S.EXPIRED}),
-    _S.VALIDATED: frozenset(
-        {_S.AWAITING_PUBLISH, _S.PUBLISHING, _S.REJECTED, _S.CANCELLED, _S.EXPIRED}
-    ),
-    _S.AWAITING_PUBLISH: frozenset({_S.PUBLISHING, _S.REJECTED, _S.CANCELLED, _S.EXPIRED}),
+    _S.PLANNED: frozenset({_S.AWAITING_APPROVAL, _S.APPROVED}) | _ENDS,
+    _S.AWAITING_APPROVAL: frozenset({_S.APPROVED}) | _ENDS,
+    _S.APPROVED: frozenset({_S.STAGING}) | _ENDS,
+    _S.STAGING: frozenset({_S.STAGED, _S.FAILED}) | _ENDS,
+    _S.STAGED: frozenset({_S.VALIDATED, _S.FAILED}) | _ENDS,
+    _S.VALIDATED: frozenset({_S.AWAITING_PUBLISH, _S.PUBLISHING}) | _ENDS,
+    _S.AWAITING_PUBLISH: frozenset({_S.VALIDATED, _S.PUBLISHING}) | _ENDS,
     _S.PUBLISHING: frozenset({_S.PUBLISHED, _S.VALIDATED}),
     _S.PUBLISHED: frozenset({_S.SUPERSEDED, _S.ROLLED_BACK}),
     _S.SUPERSEDED: frozenset(),
     _S.ROLLED_BACK: frozenset(),
     _S.REJECTED: frozenset(),
-    _S.FAILED: frozenset({_S.STAGING, _S.CANCELLED, _S.EXPIRED}),
+    _S.FAILED: frozenset({_S.STAGING}) | _ENDS,
     _S.CANCELLED: frozenset(),
     _S.EXPIRED: frozenset(),
 }
 
 TERMINAL_STATES = frozenset(state for state, following in TRANSITIONS.items() if not following)
+
+STOPPED = _ENDS  # ended without having been published; whoever is still at work on it stops
+
+# A run in one of these may still publish without anybody planning again, so it holds its
+# partitions. A failed run holds nothing: when it is taken up again, they are looked at again.
+IN_FLIGHT = frozenset(
+    {
+        _S.PLANNED,
+        _S.AWAITING_APPROVAL,
+        _S.APPROVED,
+        _S.STAGING,
+        _S.STAGED,
+        _S.VALIDATED,
+        _S.AWAITING_PUBLISH,
+        _S.PUBLISHING,
+    }
+)
+
+NOT_BEGUN = frozenset({_S.PLANNED, _S.AWAITING_APPROVAL, _S.APPROVED})  # so its plan can expire
+
+# Where a yes or a no to the manifest still means something.
+OPEN_TO_DECISIONS = IN_FLIGHT - {_S.PUBLISHING} | {_S.FAILED}
 
 
 def may_follow(state: RunState, following: RunState) -> bool:

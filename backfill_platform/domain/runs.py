@@ -9,9 +9,11 @@ from datetime import date, datetime
 from enum import StrEnum
 from typing import Any
 
+from backfill_platform.domain.approvals import Approval
 from backfill_platform.domain.identity import GroupId, RunId
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.modes import ExecutionMode, RunKind
+from backfill_platform.domain.partitions import PartitionSet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,9 @@ class NewRun:
     manifest_digest: str
     actor: str
     reason: str
+    days: PartitionSet  # what it may publish; held until it is published or stopped
+    valid_until: datetime  # whoever has not begun by then has to plan again
+    replaces: RunId | None  # an unfinished run that ends when this one is registered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +53,26 @@ class RunRecord:
     planned_at: datetime
     updated_at: datetime
     superseded_by_run_id: RunId | None
+    days: PartitionSet | None  # nothing where an early version planned it and its days are unknown
+    valid_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInFlight:
+    """A run of the same table that may still publish, and so holds its partitions."""
+
+    run_id: RunId
+    state: RunState
+    days: PartitionSet
+    requested_by: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEvent:
-    """One step in a run's life; `hash` covers everything else and the event before it."""
+    """One step in a run's life; `hash` covers everything else and the event before it.
+
+    An approval is an event too, and one that leaves the state as it was.
+    """
 
     run_id: RunId
     seq: int  # from 1
@@ -75,6 +95,24 @@ class Moved:
 class LostRaceValue:
     """Another writer moved the run first; it stands as `run` says, and nothing was changed."""
 
+    run: RunRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """The decision is in the ledger; a rejection has ended the run."""
+
+    approval_id: str
+    approval: Approval
+    run: RunRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlreadyRecorded:
+    """The principal has decided so before; `approval` is that one, and nothing was written."""
+
+    approval_id: str
+    approval: Approval
     run: RunRecord
 
 

@@ -4,7 +4,7 @@ Invariant: no two chunks that are at work or staged share a day of a run, and on
 of a chunk may write about it (test_days_that_another_chunk_holds_are_not_given_away).
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -20,10 +20,11 @@ from backfill_platform.domain.chunks import (
 )
 from backfill_platform.domain.errors import ChunkRefused, LostRace, RunUnknown
 from backfill_platform.domain.identity import RunId
-from backfill_platform.domain.lifecycle import TERMINAL_STATES, ChunkStatus, RunState
+from backfill_platform.domain.lifecycle import TERMINAL_STATES, ChunkStatus
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.runs import PublicationFact
-from backfill_platform.ledger.schema import chunk_run, publication, run
+from backfill_platform.ledger.runs import lock_run, refuse_stopped
+from backfill_platform.ledger.schema import chunk_run, publication
 
 _DONE = frozenset({ChunkStatus.STAGED, ChunkStatus.VALIDATED, ChunkStatus.PUBLISHED})
 _MAY_FAIL = frozenset({ChunkStatus.CLAIMED, ChunkStatus.STAGED, ChunkStatus.VALIDATED})
@@ -36,21 +37,22 @@ def claim_chunk(
     *,
     worker: str,
     lease_seconds: int,
+    max_partitions_at_once: int | None,
     now: datetime,
 ) -> ClaimOutcome:
-    _lock_run(connection, run_id)
+    _lock_open_run(connection, run_id)
     chunks = read_chunks(connection, run_id)
     own = next((chunk for chunk in chunks if chunk.days == days), None)
     if own is not None and own.status in _DONE:
         return ChunkDone(chunk=own)
-    if own is not None and _is_at_work(own, now) and own.worker != worker:
-        return _busy(own)
-    others = [chunk for chunk in chunks if chunk.days != days and chunk.days.overlaps(days)]
-    holder = next((chunk for chunk in others if _holds_its_days(chunk, now)), None)
-    if holder is not None:
-        return _busy(holder)
-    for chunk in others:
-        _replace(connection, chunk)
+    busy = _find_holder(chunks, days, worker=worker, now=now) or _find_excess(
+        chunks, days, max_partitions_at_once, now
+    )
+    if busy is not None:
+        return busy
+    for chunk in chunks:
+        if chunk.days != days and chunk.days.overlaps(days):
+            _replace(connection, chunk)
     return _write_claim(
         connection,
         run_id,
@@ -157,15 +159,46 @@ def covered_days(
     return frozenset(day for chunk in chunks if chunk.status in statuses for day in chunk.days)
 
 
-def _lock_run(connection: sa.Connection, run_id: RunId) -> None:
+def _lock_open_run(connection: sa.Connection, run_id: RunId) -> None:
     """Claims of one run stand in line, or two that overlap could both find the days free."""
-    state = connection.scalar(
-        sa.select(run.c.state).where(run.c.run_id == run_id).with_for_update(key_share=True)
+    record = lock_run(connection, run_id)
+    refuse_stopped(record)
+    if record.state in TERMINAL_STATES:
+        raise ChunkRefused(f"Run {run_id} is {record.state}, so nothing of it is computed again.")
+
+
+def _find_holder(
+    chunks: Iterable[ChunkRecord], days: DayRange, *, worker: str, now: datetime
+) -> ChunkBusy | None:
+    """Somebody else who computes one of these days, or has staged it in another cut."""
+    for chunk in chunks:
+        is_own = chunk.days == days and chunk.worker == worker
+        if chunk.days.overlaps(days) and not is_own and _holds_its_days(chunk, now):
+            return _busy(chunk)
+    return None
+
+
+def _find_excess(
+    chunks: Iterable[ChunkRecord], days: DayRange, max_at_once: int | None, now: datetime
+) -> ChunkBusy | None:
+    """Whom to wait for, when this many partitions may not be computed at the same time."""
+    if max_at_once is None:
+        return None
+    if len(days) > max_at_once:
+        raise ChunkRefused(
+            f"{days} are {len(days)} partitions, and this run may compute {max_at_once} at once. "
+            "Cut it smaller, or plan the run anew with another limit."
+        )
+    others = [chunk for chunk in chunks if chunk.days != days and _is_at_work(chunk, now)]
+    at_work = sum(len(chunk.days) for chunk in others)
+    if at_work + len(days) <= max_at_once:
+        return None
+    first_to_end = min(others, key=lambda chunk: chunk.lease_expires_at)
+    reason = (
+        f"{at_work} partitions are being computed, {days} would make it {at_work + len(days)}, "
+        f"and the limit is {max_at_once}; wait for {first_to_end.worker} ({first_to_end.days})"
     )
-    if state is None:
-        raise RunUnknown(f"The ledger holds no run {run_id}; plan it first.")
-    if RunState(state) in TERMINAL_STATES:
-        raise ChunkRefused(f"Run {run_id} is {state}, so nothing of it is computed any more.")
+    return ChunkBusy(holder=first_to_end, reason=reason)
 
 
 def _refuse_while_publishing(connection: sa.Connection, chunk: ChunkRecord) -> None:

@@ -1,4 +1,8 @@
-"""Column types that hold on every database: aware UTC instants and canonical JSON."""
+"""Column types that hold on every database: aware UTC instants, days, and two kinds of JSON.
+
+Canonical where a hash covers it; plain where nothing does, because numbers that were taken from
+data may be larger than what canonical JSON allows.
+"""
 
 import json
 from datetime import UTC, datetime
@@ -7,6 +11,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from backfill_platform.domain.canonical import canonical_json
+from backfill_platform.domain.day_notation import parse_days
+from backfill_platform.domain.partitions import PartitionSet
 
 
 def require_aware(instant: datetime) -> datetime:
@@ -41,3 +47,27 @@ class CanonicalJson(sa.TypeDecorator[Any]):
 
     def process_result_value(self, value: str | None, dialect: sa.Dialect) -> Any:
         return None if value is None else json.loads(value)
+
+
+class PlainJson(sa.TypeDecorator[Any]):
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str | None:
+        return None if value is None else json.dumps(value, sort_keys=True)
+
+    def process_result_value(self, value: str | None, dialect: sa.Dialect) -> Any:
+        return None if value is None else json.loads(value)
+
+
+class Days(sa.TypeDecorator[PartitionSet]):
+    """As people write them, so that a look into the database needs no legend."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: PartitionSet | None, dialect: sa.Dialect) -> str | None:
+        return None if value is None else str(value)
+
+    def process_result_value(self, value: str | None, dialect: sa.Dialect) -> PartitionSet | None:
+        return None if value is None else parse_days(value)

@@ -63,17 +63,23 @@ def first_broken_event(record: RunRecord, events: tuple[RunEvent, ...]) -> int |
     The chain alone would not miss its last events; that the projection stands where the last event
     leads to, and that the first one names the manifest, closes both ends.
     """
+    broken = first_broken_link(events)
+    if broken is not None:
+        return broken
+    if not events or events[0].details.get("manifest_digest") != record.manifest_digest:
+        return 1
+    return None if events[-1].to_state is record.state else len(events) + 1
+
+
+def first_broken_link(events: tuple[RunEvent, ...]) -> int | None:
+    """The number of the first event that does not follow from the one before it."""
     place = first_broken(
         ChainLink(
             record=_chained(_fields(event)), previous_hash=event.previous_hash, hash=event.hash
         )
         for event in events
     )
-    if place is not None:
-        return place + 1
-    if not events or events[0].details.get("manifest_digest") != record.manifest_digest:
-        return 1
-    return None if events[-1].to_state is record.state else len(events) + 1
+    return None if place is None else place + 1
 
 
 def _read_event(row: sa.Row[Any]) -> RunEvent:

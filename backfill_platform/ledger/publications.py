@@ -19,13 +19,20 @@ from backfill_platform.domain.runs import (
     PublicationRecord,
 )
 from backfill_platform.ledger.accepted import accept_rows
+from backfill_platform.ledger.database import stand_in_line
+from backfill_platform.ledger.runs import lock_run, refuse_stopped
 from backfill_platform.ledger.schema import publication
 
 
 def write_intent(
     connection: sa.Connection, intent: PublicationIntent, now: datetime
 ) -> PublicationRecord:
-    """One that was given up may be taken up again; one that is open or landed may not change."""
+    """One that was given up may be taken up again; one that is open or landed may not change.
+
+    Invariant: nothing of a stopped run is published; whoever stops it and whoever intends to
+    publish it wait for each other (test_nothing_of_a_stopped_run_is_published).
+    """
+    refuse_stopped(lock_run(connection, intent.run_id))
     known = _find(connection, intent.publication_id)
     if known is None:
         connection.execute(publication.insert().values(**_intent_columns(intent, now)))
@@ -50,6 +57,8 @@ def write_fact(
     known = find_publication(connection, publication_id)
     if known.outcome is PublicationFact.LANDED and known.version == version:
         return known
+    # Two facts about one day could each overlook the other, and the later one would be refused.
+    stand_in_line(connection, f"accepted partitions of {known.intent.table}")
     _refuse_other_days(known.intent, rows)
     fact = {"fact_at": now, "version": version, "outcome": PublicationFact.LANDED.value}
     _close(connection, known, fact)

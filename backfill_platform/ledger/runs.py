@@ -4,15 +4,15 @@ Invariant: a state is left only as the transitions table allows and only from wh
 guarded update decides races (test_the_loser_of_a_race_is_told_where_the_run_stands).
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import date, datetime
 from typing import Any
 
 import sqlalchemy as sa
 
-from backfill_platform.domain.errors import IllegalTransition, RunUnknown
-from backfill_platform.domain.identity import RunId, build_run_id
-from backfill_platform.domain.lifecycle import TRANSITIONS, RunState, may_follow
+from backfill_platform.domain.errors import IllegalTransition, RunStopped, RunUnknown
+from backfill_platform.domain.identity import GroupId, RunId, build_run_id
+from backfill_platform.domain.lifecycle import STOPPED, TRANSITIONS, RunState, may_follow
 from backfill_platform.domain.modes import ExecutionMode, RunKind
 from backfill_platform.domain.runs import LostRaceValue, Moved, NewRun, RunRecord
 from backfill_platform.ledger.events import append_event
@@ -53,6 +53,8 @@ def insert_run(connection: sa.Connection, record: NewRun, now: datetime) -> RunR
             reason=record.reason,
             planned_at=now,
             updated_at=now,
+            days=record.days,
+            valid_until=record.valid_until,
         )
     )
     append_event(
@@ -69,23 +71,42 @@ def insert_run(connection: sa.Connection, record: NewRun, now: datetime) -> RunR
 
 
 def find_run(connection: sa.Connection, run_id: RunId) -> RunRecord:
-    row = connection.execute(sa.select(run).where(run.c.run_id == run_id)).first()
-    if row is None:
-        raise RunUnknown(f"The ledger holds no run {run_id}; `backfill list` shows those it holds.")
-    return _read_run(row)
+    return _first_run(connection, sa.select(run).where(run.c.run_id == run_id), run_id)
+
+
+def lock_run(connection: sa.Connection, run_id: RunId) -> RunRecord:
+    """Whoever else wants to write about this run waits until this transaction ends."""
+    locking = sa.select(run).where(run.c.run_id == run_id).with_for_update(key_share=True)
+    return _first_run(connection, locking, run_id)
 
 
 def find_run_by_origin(connection: sa.Connection, origin: str) -> RunRecord | None:
     row = connection.execute(sa.select(run).where(run.c.origin == origin)).first()
-    return None if row is None else _read_run(row)
+    return None if row is None else read_run(row)
 
 
-def list_runs(connection: sa.Connection, table: str | None, limit: int) -> tuple[RunRecord, ...]:
-    newest_first = (
-        sa.select(run).order_by(run.c.planned_at.desc(), run.c.run_id.desc()).limit(limit)
+def list_runs(
+    connection: sa.Connection,
+    *,
+    table: str | None,
+    states: Collection[RunState] | None,
+    kind: RunKind | None,
+    group: GroupId | None,
+    limit: int,
+) -> tuple[RunRecord, ...]:
+    conditions = {
+        run.c.table_name: [table] if table else None,
+        run.c.state: None if states is None else [state.value for state in states],
+        run.c.kind: [kind.value] if kind else None,
+        run.c.group_id: [group] if group else None,
+    }
+    rows = connection.execute(
+        sa.select(run)
+        .where(*(column.in_(words) for column, words in conditions.items() if words is not None))
+        .order_by(run.c.planned_at.desc(), run.c.run_id.desc())
+        .limit(limit)
     )
-    chosen = newest_first if table is None else newest_first.where(run.c.table_name == table)
-    return tuple(_read_run(row) for row in connection.execute(chosen))
+    return tuple(read_run(row) for row in rows)
 
 
 def refuse_illegal_move(run_id: RunId, from_state: RunState, to_state: RunState) -> None:
@@ -94,6 +115,15 @@ def refuse_illegal_move(run_id: RunId, from_state: RunState, to_state: RunState)
         raise IllegalTransition(
             f"Run {run_id} cannot go from {from_state} to {to_state}; "
             f"what may follow {from_state}: {following}."
+        )
+
+
+def refuse_stopped(record: RunRecord) -> None:
+    if record.state in STOPPED:
+        raise RunStopped(
+            f"Run {record.run_id} is {record.state} since {record.updated_at:%Y-%m-%d %H:%M} UTC, "
+            f"so nothing of it is done any more. `backfill show {record.run_id}` tells who ended "
+            "it and why; plan a new run if its days are still wanted."
         )
 
 
@@ -130,7 +160,40 @@ def move_run(
     return Moved(run=find_run(connection, run_id))
 
 
-def _read_run(row: sa.Row[Any]) -> RunRecord:
+def note_on_run(
+    connection: sa.Connection,
+    record: RunRecord,
+    *,
+    actor: str,
+    cause: str,
+    details: Mapping[str, Any],
+    now: datetime,
+) -> None:
+    """An event that leaves the state as it is; the caller has locked the run."""
+    of_run = run.update().where(run.c.run_id == record.run_id)
+    connection.execute(of_run.values(updated_at=now))
+    append_event(
+        connection,
+        record.run_id,
+        from_state=record.state,
+        to_state=record.state,
+        actor=actor,
+        cause=cause,
+        details=details,
+        now=now,
+    )
+
+
+def _first_run(
+    connection: sa.Connection, query: sa.Select[tuple[Any, ...]], run_id: RunId
+) -> RunRecord:
+    row = connection.execute(query).first()
+    if row is None:
+        raise RunUnknown(f"The ledger holds no run {run_id}; `backfill list` shows those it holds.")
+    return read_run(row)
+
+
+def read_run(row: sa.Row[Any]) -> RunRecord:
     fields = dict(row._mapping)
     table = fields.pop("table_name")
     return RunRecord(

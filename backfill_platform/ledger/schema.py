@@ -9,10 +9,11 @@ from enum import StrEnum
 
 import sqlalchemy as sa
 
+from backfill_platform.domain.approvals import Decision
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
 from backfill_platform.domain.runs import PublicationFact
 from backfill_platform.domain.verdicts import Outcome
-from backfill_platform.ledger.column_types import CanonicalJson, UtcInstant
+from backfill_platform.ledger.column_types import CanonicalJson, Days, PlainJson, UtcInstant
 
 # Constraints need names before a later migration can drop them.
 metadata = sa.MetaData(
@@ -49,6 +50,8 @@ run = sa.Table(
     sa.Column("planned_at", UtcInstant, nullable=False),
     sa.Column("updated_at", UtcInstant, nullable=False),
     sa.Column("superseded_by_run_id", sa.ForeignKey("run.run_id")),
+    sa.Column("days", Days),  # nothing in a row from before these were kept
+    sa.Column("valid_until", UtcInstant),
     _one_of("state", RunState),
     sa.Index(None, "table_name", "planned_at"),
 )
@@ -66,6 +69,23 @@ run_event = sa.Table(
     sa.Column("details", CanonicalJson, nullable=False),
     sa.Column("previous_hash", sa.String(64), nullable=False),
     sa.Column("hash", sa.String(64), nullable=False),
+)
+
+approval = sa.Table(
+    "approval",
+    metadata,
+    sa.Column("approval_id", sa.String(64), primary_key=True),
+    sa.Column("run_id", sa.ForeignKey("run.run_id"), nullable=False),
+    sa.Column("manifest_digest", sa.String(64), nullable=False),
+    sa.Column("principal", sa.String(200), nullable=False),
+    sa.Column("role", sa.String(200), nullable=False),
+    sa.Column("decision", sa.String(40), nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("decided_at", UtcInstant, nullable=False),
+    sa.Column("expires_at", UtcInstant, nullable=False),
+    sa.Column("signature", sa.Text),
+    _one_of("decision", Decision),
+    sa.UniqueConstraint("run_id", "manifest_digest", "principal", "decision"),
 )
 
 chunk_run = sa.Table(
@@ -99,7 +119,7 @@ partition_measurement = sa.Table(
     sa.Column("attempt", sa.Integer, nullable=False),
     sa.Column("row_count", sa.BigInteger, nullable=False),
     sa.Column("checksum", sa.String(200), nullable=False),
-    sa.Column("numbers", CanonicalJson, nullable=False),
+    sa.Column("numbers", PlainJson, nullable=False),
     sa.ForeignKeyConstraint(["run_id", "chunk_id"], ["chunk_run.run_id", "chunk_run.chunk_id"]),
 )
 

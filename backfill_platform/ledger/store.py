@@ -12,33 +12,43 @@ from typing import Any, Self
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
+from backfill_platform.domain.approvals import Approval
 from backfill_platform.domain.chunks import ChunkCounts, ChunkRecord, ClaimOutcome, build_chunk_id
 from backfill_platform.domain.errors import LostRace, SetupIncomplete
-from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.estimates import PastChunk
+from backfill_platform.domain.identity import GroupId, RunId
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
 from backfill_platform.domain.measurements import PartitionMeasurement
+from backfill_platform.domain.modes import RunKind
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.runs import (
     AcceptedPartition,
     AcceptedRows,
+    AlreadyRecorded,
     LostRaceValue,
     Moved,
     NewRun,
     PublicationIntent,
     PublicationRecord,
+    Recorded,
     RunEvent,
+    RunInFlight,
     RunRecord,
 )
 from backfill_platform.domain.verdicts import Verdict
 from backfill_platform.ledger import accepted as _accepted
+from backfill_platform.ledger import approvals as _approvals
 from backfill_platform.ledger import chunks as _chunks
 from backfill_platform.ledger import events as _events
+from backfill_platform.ledger import holding as _holding
 from backfill_platform.ledger import judgements as _judgements
+from backfill_platform.ledger import pace as _pace
 from backfill_platform.ledger import publications as _publications
 from backfill_platform.ledger import runs as _runs
+from backfill_platform.ledger import verification as _verification
 from backfill_platform.ledger.column_types import require_aware
 from backfill_platform.ledger.database import make_engine, reading, writing
-from backfill_platform.ledger.migrate import (
+from backfill_platform.ledger.revisions import (
     current_revision,
     head_revision,
     refuse_unknown_revision,
@@ -87,7 +97,8 @@ class Ledger:
         """The run of the new run's origin: the one that is known already, or else this one.
 
         `make_run` gets the next free number for a run id. It is called without a lock, and again
-        when another run took that number meanwhile.
+        when another run took that number meanwhile. A run that would publish what another one
+        still may is refused: `PartitionsHeld`.
         """
         for _ in range(_REGISTER_ATTEMPTS):
             new = make_run(self.next_number(table, transform_version, planned_on))
@@ -99,9 +110,11 @@ class Ledger:
     def _insert_if_absent(self, new: NewRun, now: datetime) -> RunRecord | None:
         try:
             with self._write(now) as connection:
+                _holding.wait_for_table(connection, new.table)
                 known = _runs.find_run_by_origin(connection, new.origin)
                 if known is not None or _runs.is_taken(connection, new.run_id):
                     return known
+                _holding.hold_for_new_run(connection, new, now)
                 return _runs.insert_run(connection, new, now)
         except IntegrityError:  # where writers are not alone: origin or number went meanwhile
             return self.run_by_origin(new.origin)
@@ -118,10 +131,25 @@ class Ledger:
         with self._read() as connection:
             return _runs.find_run_by_origin(connection, origin)
 
-    def runs(self, table: str | None = None, *, limit: int = 100) -> tuple[RunRecord, ...]:
+    def runs(
+        self,
+        table: str | None = None,
+        *,
+        states: Collection[RunState] | None = None,
+        kind: RunKind | None = None,
+        group: GroupId | None = None,
+        limit: int = 100,
+    ) -> tuple[RunRecord, ...]:
         """The newest first."""
         with self._read() as connection:
-            return _runs.list_runs(connection, table, limit)
+            return _runs.list_runs(
+                connection, table=table, states=states, kind=kind, group=group, limit=limit
+            )
+
+    def runs_in_flight(self, table: str, now: datetime) -> tuple[RunInFlight, ...]:
+        """Those that hold partitions of the table, the oldest first."""
+        with self._read() as connection:
+            return _holding.read_in_flight(connection, table, now)
 
     def runs_without_accepted(self, table: str) -> tuple[RunId, ...]:
         with self._read() as connection:
@@ -137,6 +165,21 @@ class Ledger:
             record = _runs.find_run(connection, run_id)
             return _events.first_broken_event(record, _events.read_events(connection, run_id))
 
+    def verify_run(self, run_id: RunId) -> tuple[str, ...]:
+        """Every trace of tampering with the run, its events or its approvals, as sentences."""
+        with self._read() as connection:
+            return _verification.find_problems(connection, run_id)
+
+    def record_approval(self, approval: Approval, *, now: datetime) -> Recorded | AlreadyRecorded:
+        """A rejection ends the run in the same transaction."""
+        with self._write(now) as connection:
+            return _approvals.record_approval(connection, approval, now)
+
+    def approvals(self, run_id: RunId) -> tuple[Approval, ...]:
+        """The oldest decision first."""
+        with self._read() as connection:
+            return tuple(_approvals.read_approvals(connection, run_id).values())
+
     def move(
         self,
         run_id: RunId,
@@ -149,8 +192,11 @@ class Ledger:
         now: datetime,
         superseded_by: RunId | None = None,
     ) -> Moved | LostRaceValue:
+        """A failed run that is taken up again needs its partitions: `PartitionsHeld`."""
         _runs.refuse_illegal_move(run_id, from_state, to_state)
         with self._write(now) as connection:
+            if from_state is RunState.FAILED and to_state is RunState.STAGING:
+                _holding.hold_again(connection, run_id, actor=actor, now=now)
             return _runs.move_run(
                 connection,
                 run_id,
@@ -164,11 +210,24 @@ class Ledger:
             )
 
     def claim_chunk(
-        self, run_id: RunId, days: DayRange, *, worker: str, lease_seconds: int, now: datetime
+        self,
+        run_id: RunId,
+        days: DayRange,
+        *,
+        worker: str,
+        lease_seconds: int,
+        now: datetime,
+        max_partitions_at_once: int | None = None,
     ) -> ClaimOutcome:
         with self._write(now) as connection:
             return _chunks.claim_chunk(
-                connection, run_id, days, worker=worker, lease_seconds=lease_seconds, now=now
+                connection,
+                run_id,
+                days,
+                worker=worker,
+                lease_seconds=lease_seconds,
+                max_partitions_at_once=max_partitions_at_once,
+                now=now,
             )
 
     def renew_lease(
@@ -238,6 +297,15 @@ class Ledger:
     def covered_days(self, run_id: RunId, statuses: Collection[ChunkStatus]) -> frozenset[date]:
         with self._read() as connection:
             return _chunks.covered_days(connection, run_id, statuses)
+
+    def past_chunks(self, table: str, *, limit: int = 50) -> tuple[PastChunk, ...]:
+        """What was finished, the newest first."""
+        with self._read() as connection:
+            return _pace.read_past_chunks(connection, table, limit)
+
+    def commits_since(self, run_id: RunId, since: datetime) -> int:
+        with self._read() as connection:
+            return _pace.count_commits(connection, run_id, require_aware(since))
 
     def measurements(
         self, run_id: RunId, days: Iterable[date] | None = None

@@ -1,6 +1,17 @@
 """The one table of states."""
 
-from backfill_platform.domain.lifecycle import TERMINAL_STATES, TRANSITIONS, RunState, may_follow
+import pytest
+
+from backfill_platform.domain.lifecycle import (
+    IN_FLIGHT,
+    NOT_BEGUN,
+    OPEN_TO_DECISIONS,
+    STOPPED,
+    TERMINAL_STATES,
+    TRANSITIONS,
+    RunState,
+    may_follow,
+)
 
 
 def test_every_state_stands_in_the_one_table():
@@ -27,3 +38,29 @@ def test_every_state_can_be_reached_from_planned():
     while following := {new for state in reached for new in TRANSITIONS[state]} - reached:
         reached |= following
     assert reached == set(RunState)
+
+
+@pytest.mark.parametrize("state", sorted(OPEN_TO_DECISIONS))
+def test_an_approver_may_say_no_at_any_time_before_publication(state: RunState):
+    assert may_follow(state, RunState.REJECTED)
+
+
+def test_a_run_that_is_being_published_is_not_stopped():
+    assert not TRANSITIONS[RunState.PUBLISHING] & STOPPED
+
+
+def test_what_may_still_publish_is_in_flight():
+    may_publish = {RunState.PUBLISHING}
+    while before := {state for state in RunState if TRANSITIONS[state] & may_publish} - may_publish:
+        may_publish |= before
+    assert may_publish - {RunState.FAILED} == IN_FLIGHT
+
+
+def test_a_stopped_run_stays_stopped():
+    assert STOPPED < TERMINAL_STATES
+    assert not STOPPED & IN_FLIGHT
+
+
+def test_a_plan_expires_only_before_it_has_begun():
+    assert {state for state in IN_FLIGHT if may_follow(state, RunState.STAGING)} < NOT_BEGUN
+    assert NOT_BEGUN < IN_FLIGHT

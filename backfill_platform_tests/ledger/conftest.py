@@ -1,29 +1,36 @@
-"""The databases that the ledger's contract holds on; a test that takes `ledger` runs on each."""
+"""A test that takes `ledger` or `ledger_url` runs on each database: the contract is one."""
 
-import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from backfill_platform.ledger.migrate import migrate
 from backfill_platform.ledger.store import Ledger
-
-BACKENDS = ("sqlite",)
-
-
-@pytest.fixture(scope="session")
-def migrated_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Migrated once; each test gets a copy, which is faster than migrating again."""
-    path = tmp_path_factory.mktemp("ledger") / "template.db"
-    migrate(f"sqlite:///{path}")
-    return path
+from backfill_platform_tests.ledger.databases import BACKENDS, empty_database, fresh_ledger
 
 
 @pytest.fixture(params=BACKENDS)
-def ledger_url(request: pytest.FixtureRequest, tmp_path: Path, migrated_sqlite: Path) -> str:
-    assert request.param == "sqlite"
-    return f"sqlite:///{shutil.copy(migrated_sqlite, tmp_path / 'ledger.db')}"
+def ledger_url(request: pytest.FixtureRequest) -> Iterator[str]:
+    with fresh_ledger(request.param) as url:
+        yield url
+
+
+@pytest.fixture(params=BACKENDS)
+def empty_url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Where no ledger is yet."""
+    with empty_database(request.param) as url:
+        yield url
+
+
+@pytest.fixture
+def sqlite_url() -> Iterator[str]:
+    with fresh_ledger("sqlite") as url:
+        yield url
+
+
+@pytest.fixture
+def postgresql_url() -> Iterator[str]:
+    with fresh_ledger("postgresql") as url:
+        yield url
 
 
 @pytest.fixture

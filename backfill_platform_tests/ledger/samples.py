@@ -1,20 +1,27 @@
 """Values that ledger tests write, with only what a test is about to be named."""
 
+import dataclasses
 from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
+from typing import Any
 
+from backfill_platform.domain.approvals import Approval, Decision
+from backfill_platform.domain.canonical import canonical_json
 from backfill_platform.domain.chunks import ChunkCounts, ClaimedChunk, ClaimOutcome
 from backfill_platform.domain.identity import GroupId, RunId, build_run_id
 from backfill_platform.domain.lifecycle import RunState
+from backfill_platform.domain.manifests import manifest_digest
 from backfill_platform.domain.measurements import PartitionMeasurement
 from backfill_platform.domain.modes import ExecutionMode, RunKind
-from backfill_platform.domain.partitions import DayRange
+from backfill_platform.domain.partitions import DayRange, PartitionSet
+from backfill_platform.domain.plain import to_plain
 from backfill_platform.domain.runs import AcceptedRows, NewRun, PublicationIntent, RunRecord
 from backfill_platform.domain.verdicts import Gate, Outcome, Verdict
 from backfill_platform.ledger.store import Ledger
 
 NOW = datetime(2026, 7, 4, 9, 0, tzinfo=UTC)
+VALID_UNTIL = datetime(2026, 7, 7, 9, 0, tzinfo=UTC)
 TABLE = "silver.case_sla_daily"
 VERSION = "3.1.0"
 LEASE_SECONDS = 60
@@ -29,34 +36,86 @@ def january(first: int, last: int | None = None) -> DayRange:
     return DayRange.closed(date(2025, 1, first), date(2025, 1, last or first))
 
 
-def new_run(origin: str) -> Callable[[int], NewRun]:
+def new_run(
+    origin: str,
+    *,
+    days: PartitionSet | None = None,
+    mode: ExecutionMode = ExecutionMode.BACKFILL,
+    table: str = TABLE,
+    valid_until: datetime = VALID_UNTIL,
+    replaces: RunId | None = None,
+) -> Callable[[int], NewRun]:
+    """Runs of which a test says no days have one day each, so nobody is in anybody's way."""
+
     def make(number: int) -> NewRun:
-        run_id = build_run_id(planned_on=NOW.date(), table=TABLE, version=VERSION, number=number)
+        run_id = build_run_id(planned_on=NOW.date(), table=table, version=VERSION, number=number)
+        own_day = PartitionSet.of_range(DayRange.of_day(date(2020, 1, 1) + timedelta(days=number)))
+        chosen = days or own_day
+        manifest = {
+            "run_id": run_id,
+            "group_id": "group",
+            "kind": RunKind.RESTATEMENT,
+            "mode": mode,
+            "reason": "wrong zone",
+            "valid_until": valid_until.isoformat(),
+            "transform": {"version": VERSION},
+            "target": {"table": table, "partitions": to_plain(chosen)},
+        }
+        text = canonical_json(manifest)
         return NewRun(
             run_id=run_id,
             group_id=GroupId("group"),
             origin=origin,
-            table=TABLE,
+            table=table,
             kind=RunKind.RESTATEMENT,
-            mode=ExecutionMode.BACKFILL,
+            mode=mode,
             transform_version=VERSION,
-            manifest_json=f'{{"run_id":"{run_id}"}}',
-            manifest_digest=f"{number:064d}",
+            manifest_json=text,
+            manifest_digest=manifest_digest(text),
             actor="ana",
             reason="wrong zone",
+            days=chosen,
+            valid_until=valid_until,
+            replaces=replaces,
         )
 
     return make
 
 
-def register(ledger: Ledger, origin: str = "cli:1") -> RunRecord:
+def register(
+    ledger: Ledger,
+    origin: str = "cli:1",
+    days: DayRange | None = None,
+    *,
+    now: datetime = NOW,
+    **said: Any,
+) -> RunRecord:
+    chosen = None if days is None else PartitionSet.of_range(days)
     return ledger.register_run(
-        new_run(origin),
-        table=TABLE,
+        new_run(origin, days=chosen, **said),
+        table=said.get("table", TABLE),
         transform_version=VERSION,
         planned_on=NOW.date(),
-        now=NOW,
+        now=now,
     )
+
+
+def approval(run: RunRecord, principal: str = "bo", **changed: Any) -> Approval:
+    said = Approval(
+        run_id=run.run_id,
+        manifest_digest=run.manifest_digest,
+        principal=principal,
+        role="data-engineering-lead",
+        decision=Decision.APPROVED,
+        reason="reviewed",
+        decided_at=NOW,
+        expires_at=after(3600),
+    )
+    return dataclasses.replace(said, **changed)
+
+
+def rejection(run: RunRecord, principal: str = "bo", **changed: Any) -> Approval:
+    return approval(run, principal, decision=Decision.REJECTED, reason="too wide", **changed)
 
 
 def move(ledger: Ledger, run_id: RunId, *states: RunState) -> None:
@@ -66,15 +125,32 @@ def move(ledger: Ledger, run_id: RunId, *states: RunState) -> None:
 
 
 def claim(
-    ledger: Ledger, run_id: RunId, days: DayRange, worker: str = "w1", now: datetime = NOW
+    ledger: Ledger,
+    run_id: RunId,
+    days: DayRange,
+    worker: str = "w1",
+    now: datetime = NOW,
+    at_once: int | None = None,
 ) -> ClaimOutcome:
-    return ledger.claim_chunk(run_id, days, worker=worker, lease_seconds=LEASE_SECONDS, now=now)
+    return ledger.claim_chunk(
+        run_id,
+        days,
+        worker=worker,
+        lease_seconds=LEASE_SECONDS,
+        max_partitions_at_once=at_once,
+        now=now,
+    )
 
 
 def claimed(
-    ledger: Ledger, run_id: RunId, days: DayRange, worker: str = "w1", now: datetime = NOW
+    ledger: Ledger,
+    run_id: RunId,
+    days: DayRange,
+    worker: str = "w1",
+    now: datetime = NOW,
+    at_once: int | None = None,
 ) -> ClaimedChunk:
-    outcome = claim(ledger, run_id, days, worker, now)
+    outcome = claim(ledger, run_id, days, worker, now, at_once)
     assert isinstance(outcome, ClaimedChunk)
     return outcome
 

@@ -1,11 +1,13 @@
 """Claims of chunks: who may compute which days, and what a worker that lost its claim may do."""
 
+import dataclasses
+
 import pytest
 
 from backfill_platform.domain.chunks import ChunkBusy, ChunkCounts, ChunkDone, ClaimedChunk
-from backfill_platform.domain.errors import ChunkRefused, LostRace, RunUnknown
+from backfill_platform.domain.errors import ChunkRefused, LostRace, RunStopped, RunUnknown
 from backfill_platform.domain.identity import RunId
-from backfill_platform.domain.lifecycle import ChunkStatus, RunState
+from backfill_platform.domain.lifecycle import STOPPED, ChunkStatus, RunState
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.verdicts import Outcome
 from backfill_platform.ledger.store import Ledger
@@ -267,10 +269,81 @@ def test_covered_days_are_those_of_chunks_in_the_given_statuses(
     assert ledger.covered_days(run_id, {ChunkStatus.VALIDATED}) == frozenset()
 
 
-def test_nothing_is_claimed_of_a_run_that_has_ended(ledger: Ledger, run_id: RunId) -> None:
-    move(ledger, run_id, RunState.PLANNED, RunState.CANCELLED)
-    with pytest.raises(ChunkRefused, match="CANCELLED"):
+@pytest.mark.parametrize("state", sorted(STOPPED))
+def test_nothing_is_claimed_of_a_run_that_was_stopped(
+    ledger: Ledger, run_id: RunId, state: RunState
+) -> None:
+    move(ledger, run_id, RunState.PLANNED, state)
+    with pytest.raises(RunStopped, match=f"is {state} since 2026-07-04"):
         claim(ledger, run_id, DAYS)
+
+
+def test_nothing_is_computed_again_of_a_run_that_was_rolled_back(
+    ledger: Ledger, run_id: RunId
+) -> None:
+    words = [
+        "PLANNED",
+        "APPROVED",
+        "STAGING",
+        "STAGED",
+        "VALIDATED",
+        "PUBLISHING",
+        "PUBLISHED",
+        "ROLLED_BACK",
+    ]
+    move(ledger, run_id, *(RunState(word) for word in words))
+    with pytest.raises(ChunkRefused, match="ROLLED_BACK"):
+        claim(ledger, run_id, DAYS)
+
+
+def test_no_more_partitions_are_computed_at_once_than_the_limit(
+    ledger: Ledger, run_id: RunId
+) -> None:
+    claimed(ledger, run_id, january(1, 4), at_once=7)
+    outcome = claim(ledger, run_id, january(5, 8), "w2", at_once=7)
+    assert isinstance(outcome, ChunkBusy)
+    assert outcome.may_become_free
+    assert "the limit is 7; wait for w1 (2025-01-01..2025-01-04)" in outcome.reason
+    assert len(ledger.chunks(run_id)) == 1
+
+
+def test_as_many_partitions_as_the_limit_are_computed_at_once(
+    ledger: Ledger, run_id: RunId
+) -> None:
+    claimed(ledger, run_id, january(1, 4), at_once=7)
+    assert claimed(ledger, run_id, january(5, 7), "w2", at_once=7).fencing_token == 2
+
+
+def test_a_staged_chunk_makes_room_under_the_limit(ledger: Ledger, run_id: RunId) -> None:
+    stage(ledger, run_id, claimed(ledger, run_id, january(1, 4), at_once=4))
+    assert claimed(ledger, run_id, january(5, 8), "w2", at_once=4).fencing_token == 2
+
+
+def test_a_lease_that_ended_makes_room_under_the_limit(ledger: Ledger, run_id: RunId) -> None:
+    claimed(ledger, run_id, january(1, 4), at_once=4)
+    late = after(LEASE_SECONDS)
+    assert claimed(ledger, run_id, january(5, 8), "w2", late, at_once=4).fencing_token == 2
+
+
+def test_a_chunk_that_is_claimed_again_is_not_counted_twice(ledger: Ledger, run_id: RunId) -> None:
+    claimed(ledger, run_id, january(1, 4), at_once=4)
+    assert claimed(ledger, run_id, january(1, 4), at_once=4).attempt == 2
+
+
+def test_a_chunk_that_is_larger_than_the_limit_is_refused(ledger: Ledger, run_id: RunId) -> None:
+    with pytest.raises(ChunkRefused, match="10 partitions, and this run may compute 4 at once"):
+        claim(ledger, run_id, DAYS, at_once=4)
+
+
+def test_numbers_that_are_too_large_for_canonical_json_are_kept(
+    ledger: Ledger, run_id: RunId
+) -> None:
+    own = claimed(ledger, run_id, january(1))
+    large = dataclasses.replace(measured(january(1))[0], measures={"cents": 2**60})
+    ledger.finish_chunk_staging(
+        run_id, own.chunk_id, own.fencing_token, counts=COUNTS, measurements=[large], now=NOW
+    )
+    assert ledger.measurements(run_id) == (large,)
 
 
 def test_nothing_is_claimed_of_an_unknown_run(ledger: Ledger) -> None:

@@ -1,28 +1,11 @@
 """The chain of events: whatever is changed behind the ledger's back is found."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
-import sqlalchemy as sa
 
-from backfill_platform.domain.errors import EngineUnavailable
 from backfill_platform.domain.lifecycle import RunState
-from backfill_platform.ledger.database import make_engine, writing
 from backfill_platform.ledger.store import Ledger
 from backfill_platform_tests.ledger.samples import move, register
-
-
-def tamper(url: str, statement: str, **values: Any) -> None:
-    """As somebody would who owns the file: without the triggers."""
-    engine = make_engine(url)
-    with writing(engine) as connection:
-        for trigger in connection.scalars(
-            sa.text("SELECT name FROM sqlite_master WHERE type = 'trigger'")
-        ).all():
-            connection.execute(sa.text(f"DROP TRIGGER {trigger}"))
-        connection.execute(sa.text(statement), values)
-    engine.dispose()
+from backfill_platform_tests.ledger.tampering import tamper
 
 
 @pytest.fixture
@@ -81,11 +64,3 @@ def test_another_manifest_digest_is_found(
 ) -> None:
     tamper(ledger_url, "UPDATE run SET manifest_digest = 'other'")
     assert first_broken(ledger_with_three_events) == 1
-
-
-def test_a_lost_database_is_an_error_of_the_platform(tmp_path: Path, ledger: Ledger) -> None:
-    register(ledger)
-    for path in tmp_path.glob("ledger.db*"):
-        path.write_bytes(b"not a database at all" * 100)
-    with pytest.raises(EngineUnavailable, match="nothing was changed"):
-        ledger.runs()
