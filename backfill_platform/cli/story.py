@@ -14,13 +14,22 @@ from rich.progress import TimeElapsedColumn as Elapsed
 from rich.table import Table
 
 from backfill_platform.cli.screens import change_table, manifest_table, run_table, verdict_table
+from backfill_platform.domain.errors import LaunchFailed
+from backfill_platform.domain.intents import Intent, ReferenceChoice
 from backfill_platform.domain.manifests import Manifest
-from backfill_platform.domain.modes import Knowledge, ReferenceSemantics, RunKind
+from backfill_platform.domain.modes import (
+    ExecutionMode,
+    Knowledge,
+    ReferenceSemantics,
+    RunKind,
+)
 from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.domain.tables import TableSpec
 from backfill_platform.enforcement.landing.files import land_days
+from backfill_platform.engine.approving import decide, draft_approval
 from backfill_platform.engine.comparing import compare_with_base
-from backfill_platform.engine.publishing import find_run
+from backfill_platform.engine.consents import consent_of
+from backfill_platform.engine.planning import plan_run
 from backfill_platform.engine.reading import accepted_rows
 from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.local_runs import LocalDagster
@@ -29,9 +38,13 @@ REPORTED = "2.4.1"
 CORRECTED = "3.1.0"
 SILVER = "silver.case_sla_daily"
 GOLD = "gold.sla_breaches_daily"
-CALENDAR = tags.REFERENCE_PREFIX + "jurisdiction_calendar"
-CALENDAR_THEN = f"calendar-v2025-01-15:{ReferenceSemantics.AS_RECORDED_THEN}"
-CALENDAR_RESTATED = f"calendar-v2026-06-restated:{ReferenceSemantics.CORRECTED_TRUTH}"
+CALENDAR_NAME = "jurisdiction_calendar"
+CALENDAR_AS_RECORDED = ReferenceChoice(
+    version="calendar-v2025-01-15", semantics=ReferenceSemantics.AS_RECORDED_THEN
+)
+CALENDAR_AS_CORRECTED = ReferenceChoice(
+    version="calendar-v2026-06-restated", semantics=ReferenceSemantics.CORRECTED_TRUTH
+)
 DAYS_PER_CHUNK = 30
 
 
@@ -54,8 +67,8 @@ def tell(story: Story, *, events_per_day: int, seed: int) -> None:
     _land(story, events_per_day=events_per_day, seed=seed)
     _load_live(story)
     before = _breaches(story)
-    restatement = _stage_restatement(story)
-    _show_changes(story, restatement)
+    restatement = _plan_restatement(story)
+    _stage_restatement(story, restatement)
     _publish_restatement(story, restatement)
     _restate_gold(story)
     _show_before_and_after(story, before, restatement)
@@ -84,7 +97,9 @@ def _load_live(story: Story) -> None:
     given = _launch_tags(launch, story.loaded, "the daily reports") | {
         tags.KIND: RunKind.LIVE.value,
         tags.TRANSFORM_PREFIX + SILVER: REPORTED,
-        CALENDAR: CALENDAR_THEN,
+        tags.REFERENCE_PREFIX + CALENDAR_NAME: (
+            f"{CALENDAR_AS_RECORDED.version}:{CALENDAR_AS_RECORDED.semantics}"
+        ),
     }
     if story.dagster.platform.ledger.accepted(GOLD, story.loaded):
         _put_back(story)
@@ -96,37 +111,29 @@ def _load_live(story: Story) -> None:
 def _put_back(story: Story) -> None:
     """A restated day is not loaded live again: history only changes by runs that say why."""
     _note(story, "The days are loaded already; the restated ones are first put back as reported.")
-    launch = _next_launch(story, "as-reported")
-    given = _launch_tags(launch, story.restated, "show the case study from its beginning") | {
-        tags.KIND: RunKind.RESTATEMENT.value,
-        tags.KNOWLEDGE: Knowledge.AS_KNOWN_THEN.value,
-        tags.TRANSFORM_PREFIX + SILVER: REPORTED,
-        CALENDAR: CALENDAR_THEN,
-    }
+    reason = "show the case study from its beginning"
     for name in (SILVER, GOLD):
-        _run_chunks(story, story.table(name), story.restated, given)
+        intent = _restatement(story, name, reason, Knowledge.AS_KNOWN_THEN, REPORTED)
+        manifest = plan_run(story.dagster.platform, intent)
+        _approve(story, manifest)
+        _carry_out(story, manifest)
 
 
-def _stage_restatement(story: Story) -> Manifest:
-    _title(story, f"3  {len(story.restated)} days restated with {CORRECTED}: planned and staged")
-    given = (
-        _launch_tags(_next_launch(story, "restatement"), story.restated, "TIMEZONE_BUG_FIX")
-        | _restatement_tags()
+def _plan_restatement(story: Story) -> Manifest:
+    _title(story, f"3  {len(story.restated)} days are to be restated with {CORRECTED}: the plan")
+    intent = _restatement(
+        story, SILVER, "TIMEZONE_BUG_FIX", Knowledge.UP_TO_SNAPSHOT, CORRECTED, ticket="SLA-241"
     )
-    spec = story.table(SILVER)
-    with _progress(story) as progress:
-        task = progress.add_task(f"staging {spec.full_name}", total=len(story.restated))
-        story.dagster.stage(spec, story.restated, given)
-        progress.advance(task, len(story.restated))
-    manifest = find_run(story.dagster.platform, f"launch:{given[tags.LAUNCH]}:{spec.full_name}")
-    story.console.print(manifest_table(manifest))
-    verdicts = story.dagster.platform.ledger.verdicts(manifest.run_id, story.restated)
-    story.console.print(verdict_table(verdicts))
+    manifest = plan_run(story.dagster.platform, intent)
+    story.console.print(plan_screen(manifest))
     return manifest
 
 
-def _show_changes(story: Story, manifest: Manifest) -> None:
-    _title(story, "4  What would change, while consumers still see the old numbers")
+def _stage_restatement(story: Story, manifest: Manifest) -> None:
+    _title(story, "4  Computed into staging and judged; consumers still see the old numbers")
+    _stage(story, manifest)
+    verdicts = story.dagster.platform.ledger.verdicts(manifest.run_id, story.restated)
+    story.console.print(verdict_table(verdicts))
     with story.console.status("comparing staged with accepted rows ..."):
         changes = compare_with_base(
             story.dagster.platform,
@@ -139,10 +146,14 @@ def _show_changes(story: Story, manifest: Manifest) -> None:
 
 
 def _publish_restatement(story: Story, manifest: Manifest) -> None:
-    _title(story, "5  Published: one commit of metadata, no file is copied")
-    launch = manifest.group_id.removeprefix("launch:")
-    given = _launch_tags(launch, story.restated, manifest.reason) | _restatement_tags()
-    story.dagster.publish(story.table(SILVER), story.restated, given)
+    _title(story, "5  Nobody has agreed yet, so nothing is published")
+    try:
+        story.dagster.publish_run(manifest.run_id)
+    except LaunchFailed as refused:
+        _note(story, f"[italic]{refused}[/]")
+    _approve(story, manifest)
+    _title(story, "6  Published: one commit of metadata, no file is copied")
+    story.dagster.publish_run(manifest.run_id)
     accepted = story.dagster.platform.ledger.accepted(SILVER, story.restated)
     by_run = [one for one in accepted.values() if one.run_id == manifest.run_id]
     versions = sorted({one.target_version for one in by_run})
@@ -154,11 +165,69 @@ def _publish_restatement(story: Story, manifest: Manifest) -> None:
 
 
 def _restate_gold(story: Story) -> None:
-    _title(story, "6  The table below follows")
-    given = _launch_tags(
-        _next_launch(story, "downstream"), story.restated, f"{SILVER} was restated"
-    ) | {tags.KIND: RunKind.RESTATEMENT.value}
-    _run_chunks(story, story.table(GOLD), story.restated, given)
+    _title(story, "7  The table below follows, as the plan said")
+    intent = _restatement(
+        story, GOLD, f"{SILVER} was restated", Knowledge.UP_TO_SNAPSHOT, None, ticket="SLA-241"
+    )
+    manifest = plan_run(story.dagster.platform, intent)
+    _approve(story, manifest)
+    _carry_out(story, manifest)
+
+
+def _restatement(
+    story: Story,
+    table: str,
+    reason: str,
+    knowledge: Knowledge,
+    version: str | None,
+    *,
+    ticket: str = "",
+) -> Intent:
+    """Of the restated days; the calendar follows from what the days are to tell."""
+    launch = _next_launch(story, f"{table}-{reason}")
+    is_then = knowledge is Knowledge.AS_KNOWN_THEN
+    uses_calendar = any(use.name == CALENDAR_NAME for use in story.table(table).references)
+    calendar = CALENDAR_AS_RECORDED if is_then else CALENDAR_AS_CORRECTED
+    return Intent(
+        table=table,
+        days=PartitionSet.of_range(story.restated),
+        kind=RunKind.RESTATEMENT,
+        mode=ExecutionMode.BACKFILL,
+        knowledge=knowledge,
+        reason=reason,
+        requested_by="demo",
+        origin=f"launch:{launch}",
+        group_id=f"launch:{launch}",
+        ticket=ticket,
+        transform_version=version if table == SILVER else None,
+        references={CALENDAR_NAME: calendar} if uses_calendar else {},
+    )
+
+
+def _approve(story: Story, manifest: Manifest) -> None:
+    """In the story each role agrees at once; every other time somebody looks at the diff first."""
+    platform = story.dagster.platform
+    for role in consent_of(platform, manifest).missing:
+        principal = platform.policy.holders(role)[0]
+        approval = draft_approval(
+            platform, manifest.run_id, principal=principal, role=role, reason="agreed in the story"
+        )
+        decide(platform, approval)
+        _note(story, f"{principal} approves {manifest.run_id} (manifest {manifest.digest[:16]}).")
+
+
+def _carry_out(story: Story, manifest: Manifest) -> None:
+    _stage(story, manifest)
+    story.dagster.publish_run(manifest.run_id)
+
+
+def _stage(story: Story, manifest: Manifest) -> None:
+    with _progress(story) as progress:
+        days = len(manifest.target.partitions)
+        task = progress.add_task(f"staging {manifest.target.table}", total=days)
+        story.dagster.stage_run(
+            manifest.run_id, on_chunk=lambda chunk: progress.advance(task, len(chunk))
+        )
 
 
 def _show_before_and_after(story: Story, before: Mapping[str, int], manifest: Manifest) -> None:
@@ -209,15 +278,6 @@ def _launch_tags(launch: str, days: DayRange, reason: str) -> dict[str, str]:
         tags.DAYS: str(days),
         tags.REASON: reason,
         tags.REQUESTED_BY: "demo",
-    }
-
-
-def _restatement_tags() -> dict[str, str]:
-    return {
-        tags.KIND: RunKind.RESTATEMENT.value,
-        tags.TRANSFORM_PREFIX + SILVER: CORRECTED,
-        CALENDAR: CALENDAR_RESTATED,
-        tags.TICKET: "SLA-241",
     }
 
 

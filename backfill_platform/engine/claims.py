@@ -11,9 +11,7 @@ from backfill_platform.engine.platform import Platform
 LOOK_AGAIN_SECONDS = 5.0
 
 
-def claim_chunk(
-    platform: Platform, manifest: Manifest, days: DayRange
-) -> ClaimedChunk | ChunkDone:
+def claim_chunk(platform: Platform, manifest: Manifest, days: DayRange) -> ClaimedChunk | ChunkDone:
     while isinstance(outcome := _try(platform, manifest, days), ChunkBusy):
         if not outcome.may_become_free:
             raise ChunkRefused(f"{days} of run {manifest.run_id} is not free: {outcome.reason}")

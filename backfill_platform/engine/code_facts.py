@@ -1,4 +1,4 @@
-"""What is deployed here: the code of a transform, its commit and configuration, all distributions."""
+"""What is deployed here: a transform's code, its commit and configuration, every distribution."""
 
 import hashlib
 import importlib.metadata

@@ -58,9 +58,7 @@ def _schema_drift(platform: Platform, manifest: Manifest) -> Iterator[str]:
 def _reference_drift(platform: Platform, manifest: Manifest) -> Iterator[str]:
     for pinned in manifest.references:
         found = reference_digests(platform.catalog, pinned.name).get(pinned.version, "")
-        yield from _differs(
-            f"reference data {pinned.name}/{pinned.version}", pinned.digest, found
-        )
+        yield from _differs(f"reference data {pinned.name}/{pinned.version}", pinned.digest, found)
 
 
 def _differs(what: str, planned: str, deployed: str) -> Iterator[str]:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import date
 
 from backfill_platform.domain.approvals import ConsentPoint
-from backfill_platform.domain.errors import ApprovalMissing, GateFailed, RunStopped, Terminal
+from backfill_platform.domain.errors import ApprovalMissing, GateFailed, Terminal
 from backfill_platform.domain.identity import RunId
-from backfill_platform.domain.lifecycle import STOPPED, ChunkStatus
+from backfill_platform.domain.lifecycle import ChunkStatus
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.measurements import content_by_day
 from backfill_platform.domain.modes import ExecutionMode
@@ -23,7 +23,7 @@ from backfill_platform.engine.boundaries import refuse_cut
 from backfill_platform.engine.consents import refuse_without_consent
 from backfill_platform.engine.cutoff import days_equal_to_accepted
 from backfill_platform.engine.loading import load_manifest, read_manifest
-from backfill_platform.engine.pacing import wait_for_commit
+from backfill_platform.engine.pacing import refuse_stopped, wait_for_commit
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.progress import (
     advance_run,
@@ -64,7 +64,7 @@ def publish_chunk(
     manifest = load_manifest(platform, run_id)
     refuse_cut(platform, manifest.target.table, days)
     _refuse_mode(manifest)
-    _refuse_stopped(platform, run_id)
+    refuse_stopped(platform, run_id)
     _refuse_unless_validated(platform, run_id, days)
     refuse_without_consent(platform, manifest, ConsentPoint.PUBLICATION)
     _refuse_unasked(manifest, by_hand=by_hand)
@@ -102,12 +102,6 @@ def publish_chunk(
 def _refuse_mode(manifest: Manifest) -> None:
     if manifest.mode in {ExecutionMode.DRY_RUN, ExecutionMode.RECONCILIATION}:
         raise GateFailed(f"Run {manifest.run_id} is a {manifest.mode}; it never publishes")
-
-
-def _refuse_stopped(platform: Platform, run_id: RunId) -> None:
-    state = platform.ledger.run(run_id).state
-    if state in STOPPED:
-        raise RunStopped(f"Run {run_id} is {state}, so nothing of it is published. Plan a new run")
 
 
 def _refuse_unasked(manifest: Manifest, *, by_hand: bool) -> None:

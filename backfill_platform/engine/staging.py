@@ -101,7 +101,7 @@ def _work(
         with kept_lease(platform, manifest.run_id, claim):
             _compute(platform, manifest, transform, claim.days, frames)
             staged = _measure(platform, spark, manifest, claim.days)
-            hold_chunk(platform, manifest, claim.days)
+            hold_chunk(platform, manifest)
         _finish(platform, manifest, claim, staged)
         return _judge(platform, manifest, claim.days, frames, claim.fencing_token)
     except BaseException as failure:

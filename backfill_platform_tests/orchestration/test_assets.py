@@ -157,12 +157,12 @@ def test_a_planned_run_is_carried_out_by_a_launch_that_names_it(dagster, intent)
 
 def test_a_launch_that_names_a_run_of_another_table_is_refused(dagster, intent):
     planned = plan_run(dagster.platform, intent(BRONZE, DAYS, "planned"))
-    with pytest.raises(LaunchFailed, match="names 0 runs of silver.totals"):
+    with pytest.raises(LaunchFailed, match=r"names 0 runs of silver.totals"):
         dagster.stage(table(dagster, SILVER), FIRST, {tags.RUN: planned.run_id})
 
 
 def test_a_launch_that_lacks_consent_is_refused_by_its_first_step_with_both_roads(strict):
-    with pytest.raises(LaunchFailed, match="approve first .* or review first"):
+    with pytest.raises(LaunchFailed, match=r"approve first .* or review first"):
         strict.stage_and_publish(table(strict, BRONZE), DAYS, REASON)
     assert read_table_state(strict.platform.warehouse.table_path(BRONZE), None) is None
 
