@@ -18,7 +18,6 @@ from backfill_platform.governance.signatures import KeyFile, read_key_file
 from backfill_platform.lakehouse.paths import Warehouse
 from backfill_platform.ledger.store import Ledger
 from backfill_platform.settings import Settings
-from backfill_platform.validator.contract import read_contract
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +58,9 @@ def open_platform(
 
 def load_catalog(location: str) -> Catalog:
     """A user's own tables replace the reference domain by this one setting."""
+    # Here, because whoever only decides about a run does not wait for pandera and PySpark.
+    from backfill_platform.validator.contract import read_contract
+
     module_name, _, attribute = location.partition(":")
     try:
         declarations = getattr(importlib.import_module(module_name), attribute)
