@@ -114,6 +114,7 @@ class Manifest:
     group_id: GroupId
     scope_version: int  # 1, and one more with each change of scope
     replaces: ReplacedManifest | None
+    undoes: ReplacedManifest | None = None  # whose published partitions a rollback takes back
     kind: RunKind
     mode: ExecutionMode
     knowledge: Knowledge
