@@ -151,7 +151,7 @@ def _refusal(
     match tuple(path):
         case ("rules", int(index), *rest) if rest:
             subject, fields = f"{subject}: rule {_rule_name(document, index)}", rest
-        case ("principals" | "rates" as group, str(name), *rest):
+        case ("principals" | "rates" as group, str(name), *rest) if rest:
             subject, fields = f"{subject}: {group.removesuffix('s')} {name!r}", rest
         case whole:
             fields = list(whole)
