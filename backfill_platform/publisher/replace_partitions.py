@@ -1,6 +1,7 @@
-"""Publishes staged partitions: the target's readers see all of them at once, or none.
+"""Replaces partitions by files that lie below the target: readers see all of them at once, or none.
 
-Staged files already lie where they will stay, so this moves metadata only. `publish` decides
+The files already lie where they will stay, so this moves metadata only. `publish` is for what a run
+has staged; `publish_files` is the one primitive below it and below `return_partitions`. It decides
 whether the publication may still be made, and tries until it landed, is refused, or lost too many
 races. What may be added is decided in `staged_files`, who moved a target is found in `movements`,
 and `commit` writes the one log entry. Verdicts and approvals are the engine's to check, before it
@@ -29,7 +30,11 @@ from backfill_platform.lakehouse.delta_tables import (
 )
 from backfill_platform.publisher.commit import commit_replacement
 from backfill_platform.publisher.movements import moved_days, target_moved, version_that_added
-from backfill_platform.publisher.staged_files import check_staged_files, paths_in_target
+from backfill_platform.publisher.staged_files import (
+    check_staged_files,
+    paths_in_target,
+    refuse_staging_elsewhere,
+)
 
 MAX_ATTEMPTS = 40  # every commit by anybody costs one; the pauses add up to about half a minute
 FIRST_PAUSE_SECONDS = 0.02
@@ -39,10 +44,18 @@ LONGEST_PAUSE_SECONDS = 1.0
 def publish(
     target: Path, staging: Path, publication: Publication, *, max_attempts: int = MAX_ATTEMPTS
 ) -> PublicationOutcome:
-    """Replaces exactly `publication.days` of `target` by the staged files, in one commit.
+    """Replaces exactly `publication.days` of `target` by the staged files, in one commit."""
+    refuse_staging_elsewhere(target, staging, publication)
+    return publish_files(target, staging, publication, max_attempts=max_attempts)
+
+
+def publish_files(
+    target: Path, source: Path, publication: Publication, *, max_attempts: int = MAX_ATTEMPTS
+) -> PublicationOutcome:
+    """`source` is the table that the files' paths begin at: staging, or the target itself.
 
     Raises `TargetMoved` when a day no longer holds what was reviewed, `StagingIncomplete` when a
-    staged file is not what was measured, and `LostRace` when other writers won every attempt.
+    file is not what its log says, and `LostRace` when other writers won every attempt.
 
     Invariant: readers see the target before or after a publication, never in between
     (test_readers_see_before_or_after_and_nothing_else).
@@ -54,19 +67,19 @@ def publish(
         wait=wait_random_exponential(multiplier=FIRST_PAUSE_SECONDS, max=LONGEST_PAUSE_SECONDS),
         reraise=True,
     )
-    return retrying(lambda: _attempt(target, staging, publication, _number(retrying)))
+    return retrying(lambda: _attempt(target, source, publication, _number(retrying)))
 
 
 def _attempt(
-    target: Path, staging: Path, publication: Publication, number: int
+    target: Path, source: Path, publication: Publication, number: int
 ) -> PublicationOutcome:
     table = _open_target(target, publication)
     state = state_of(table, target, PartitionSet.of_days(publication.days))
-    landed = _landed(table, target, staging, publication, state)
+    landed = _landed(table, target, source, publication, state)
     if landed is not None:
         return AlreadyPublished(version=landed)
     _check_base(target, publication, state)
-    adds = check_staged_files(target, staging, publication, columns=state.columns)
+    adds = check_staged_files(target, source, publication, columns=state.columns)
     try:
         version = commit_replacement(table, target, publication, adds)
     except EngineUnavailable:
@@ -105,7 +118,7 @@ def _open_target(target: Path, publication: Publication) -> DeltaTable:
 
 
 def _landed(
-    table: DeltaTable, target: Path, staging: Path, publication: Publication, state: TableState
+    table: DeltaTable, target: Path, source: Path, publication: Publication, state: TableState
 ) -> int | None:
     """Invariant: publishing twice equals publishing once
     (test_the_second_publication_changes_nothing).
@@ -116,7 +129,7 @@ def _landed(
     landed = landed_version(table, target, publication.publication_id)
     if landed is not None:
         return landed
-    own = paths_in_target(target, staging, publication)
+    own = paths_in_target(target, source, publication)
     active = own & {file.path for files in state.files.values() for file in files}
     if not active:
         return None

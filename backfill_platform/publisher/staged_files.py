@@ -1,8 +1,9 @@
-"""Decides whether staged files may be added to a target, and turns them into Delta's add actions.
+"""Decides whether files may be added to a target, and turns them into Delta's add actions.
 
 Delta checks nothing of what a commit adds: a file that is not there, one of another partition or
 one of another shape would become part of the table all the same. So all of it is looked at here,
-and files in the file system, because VACUUM cleans staging away without a word in its log.
+and files in the file system, because VACUUM cleans up without a word in a log. `source` is the
+table whose log names the files: a run's staging, or the target itself where former files return.
 """
 
 import json
@@ -25,38 +26,50 @@ SHOWN_PROBLEMS = 10
 
 
 def check_staged_files(
-    target: Path, staging: Path, publication: Publication, *, columns: tuple[Column, ...]
+    target: Path, source: Path, publication: Publication, *, columns: tuple[Column, ...]
 ) -> list[AddAction]:
     """The add actions of the publication, once every file proved to be what was measured."""
     filled = {column.name for column in columns if not column.is_nullable}
+    is_staged = source != target
     problems = [
-        *_column_problems(staging, columns),
+        *(_column_problems(source, columns) if is_staged else ()),
         *_repeated(publication),
         *(
             f"{file.path}: {problem}"
             for file in publication.files
-            for problem in _file_problems(staging, publication, file, filled)
+            for problem in (
+                *_path_problems(publication, file, is_staged=is_staged),
+                *_file_problems(source, publication, file, filled),
+            )
         ),
     ]
     if problems:
-        raise StagingIncomplete(_refusal(publication, staging, problems))
-    prefix = _prefix(target, staging, publication)
-    return [_add_action(prefix, publication.partition_column, file) for file in publication.files]
+        say = _staging_refusal if is_staged else _former_refusal
+        raise StagingIncomplete(say(publication, source, _shown(problems)))
+    return [
+        _add_action(_path_in_target(target, source, file), publication.partition_column, file)
+        for file in publication.files
+    ]
 
 
-def paths_in_target(target: Path, staging: Path, publication: Publication) -> set[str]:
-    """The staged files as the target's log will name them."""
-    prefix = _prefix(target, staging, publication)
-    return {f"{prefix}/{file.path}" for file in publication.files}
+def paths_in_target(target: Path, source: Path, publication: Publication) -> set[str]:
+    """The files as the target's log will name them."""
+    return {_path_in_target(target, source, file) for file in publication.files}
 
 
-def _prefix(target: Path, staging: Path, publication: Publication) -> str:
+def refuse_staging_elsewhere(target: Path, staging: Path, publication: Publication) -> None:
+    """What is published must already lie where it will stay."""
     if not staging.is_relative_to(target) or staging == target:
         raise StagingIncomplete(
             f"{publication.table}: staging {staging} does not lie below its target {target}; "
             "stage the run again"
         )
-    return staging.relative_to(target).as_posix()
+
+
+def _path_in_target(target: Path, source: Path, file: DataFile) -> str:
+    """By text alone: it has to name a wrong path too, so that it can be refused."""
+    prefix = source.relative_to(target).as_posix()
+    return file.path if prefix == "." else f"{prefix}/{file.path}"
 
 
 def _column_problems(staging: Path, columns: tuple[Column, ...]) -> Iterator[str]:
@@ -76,18 +89,24 @@ def _repeated(publication: Publication) -> Iterator[str]:
     yield from (f"{path}: is named {times} times" for path, times in named.items() if times > 1)
 
 
-def _file_problems(
-    staging: Path, publication: Publication, file: DataFile, filled: set[str]
-) -> Iterator[str]:
-    folder, *rest = file.path.split("/")
-    if not rest or not all(_NAME.fullmatch(name) for name in (folder, *rest)):
-        yield "is not a plain path below staging"
+def _path_problems(publication: Publication, file: DataFile, *, is_staged: bool) -> Iterator[str]:
+    """Staged files lie in the folder of their day; former ones lie so below whatever they were
+    published from."""
+    *folders, name = file.path.split("/")
+    if not folders or not all(_NAME.fullmatch(part) for part in (*folders, name)):
+        yield "is not a plain path below its table"
         return
-    if folder != f"{publication.partition_column}={file.day}":
+    of_day = folders if is_staged else folders[-1:]
+    if of_day != [f"{publication.partition_column}={file.day}"]:
         yield f"does not lie in the folder of its day {file.day}"
+
+
+def _file_problems(
+    source: Path, publication: Publication, file: DataFile, filled: set[str]
+) -> Iterator[str]:
     if file.day not in publication.base:
         yield f"holds {file.day}, which this publication does not name"
-    yield from _size_problems(staging / file.path, file)
+    yield from _size_problems(source / file.path, file)
     yield from _null_problems(file, filled)
 
 
@@ -109,26 +128,35 @@ def _null_problems(file: DataFile, filled: set[str]) -> Iterator[str]:
             yield f"has {null_counts[name]} nulls in {name!r}, where the target takes none"
 
 
-def _add_action(prefix: str, partition_column: str, file: DataFile) -> AddAction:
+def _add_action(path: str, partition_column: str, file: DataFile) -> AddAction:
     return AddAction(
-        path=f"{prefix}/{file.path}",
+        path=path,
         size=file.size_bytes,
         partition_values={partition_column: str(file.day)},
         modification_time=file.modified_at_ms,
         data_change=True,
-        # Word for word as the staging log has them: readers skip data and count rows by these.
+        # Word for word as the log has them: readers skip data and count rows by these.
         stats=file.statistics or json.dumps({"numRecords": file.row_count}),
     )
 
 
-def _refusal(publication: Publication, staging: Path, problems: list[str]) -> str:
+def _shown(problems: list[str]) -> str:
     shown = problems[:SHOWN_PROBLEMS]
     more = len(problems) - len(shown)
-    lines = "\n".join(
-        f"  - {problem}" for problem in [*shown, *([f"and {more} more"] * bool(more))]
-    )
+    return "\n".join(f"  - {problem}" for problem in [*shown, *([f"and {more} more"] * bool(more))])
+
+
+def _staging_refusal(publication: Publication, staging: Path, problems: str) -> str:
     return (
         f"{publication.table}: publication {publication.publication_id} is refused, because its "
-        f"staging at {staging} is not what was measured:\n{lines}\n"
+        f"staging at {staging} is not what was measured:\n{problems}\n"
         "Stage the run's chunks again, let them be judged again, and publish then."
+    )
+
+
+def _former_refusal(publication: Publication, target: Path, problems: str) -> str:
+    return (
+        f"{publication.table}: {publication.publication_id} returns nothing, because what was "
+        f"replaced in {target} is no longer there as its log tells:\n{problems}\n"
+        "Restore the files from a copy and try again, or restate the days with a new run."
     )
