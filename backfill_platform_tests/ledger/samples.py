@@ -25,6 +25,15 @@ VALID_UNTIL = datetime(2026, 7, 7, 9, 0, tzinfo=UTC)
 TABLE = "silver.case_sla_daily"
 VERSION = "3.1.0"
 LEASE_SECONDS = 60
+ALONG_THE_ROAD = (
+    RunState.PLANNED,
+    RunState.APPROVED,
+    RunState.STAGING,
+    RunState.STAGED,
+    RunState.VALIDATED,
+    RunState.PUBLISHING,
+    RunState.PUBLISHED,
+)
 COUNTS = ChunkCounts(input_count=9, output_count=6, checksum="sum")
 
 
@@ -85,12 +94,12 @@ def new_run(
 def register(
     ledger: Ledger,
     origin: str = "cli:1",
-    days: DayRange | None = None,
+    days: DayRange | PartitionSet | None = None,
     *,
     now: datetime = NOW,
     **said: Any,
 ) -> RunRecord:
-    chosen = None if days is None else PartitionSet.of_range(days)
+    chosen = PartitionSet.of_range(days) if isinstance(days, DayRange) else days
     return ledger.register_run(
         new_run(origin, days=chosen, **said),
         table=said.get("table", TABLE),

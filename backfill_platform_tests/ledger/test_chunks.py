@@ -12,6 +12,7 @@ from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.verdicts import Outcome
 from backfill_platform.ledger.store import Ledger
 from backfill_platform_tests.ledger.samples import (
+    ALONG_THE_ROAD,
     COUNTS,
     LEASE_SECONDS,
     NOW,
@@ -281,17 +282,7 @@ def test_nothing_is_claimed_of_a_run_that_was_stopped(
 def test_nothing_is_computed_again_of_a_run_that_was_rolled_back(
     ledger: Ledger, run_id: RunId
 ) -> None:
-    words = [
-        "PLANNED",
-        "APPROVED",
-        "STAGING",
-        "STAGED",
-        "VALIDATED",
-        "PUBLISHING",
-        "PUBLISHED",
-        "ROLLED_BACK",
-    ]
-    move(ledger, run_id, *(RunState(word) for word in words))
+    move(ledger, run_id, *ALONG_THE_ROAD, RunState.ROLLED_BACK)
     with pytest.raises(ChunkRefused, match="ROLLED_BACK"):
         claim(ledger, run_id, DAYS)
 

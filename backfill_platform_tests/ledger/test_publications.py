@@ -11,6 +11,7 @@ from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.runs import PublicationFact
 from backfill_platform.ledger.store import Ledger
 from backfill_platform_tests.ledger.samples import (
+    ALONG_THE_ROAD,
     NOW,
     TABLE,
     accepted_rows,
@@ -40,8 +41,7 @@ def current_runs(ledger: Ledger) -> list[RunId]:
 
 
 def finish(ledger: Ledger, run_id: RunId) -> None:
-    states = ["PLANNED", "APPROVED", "STAGING", "STAGED", "VALIDATED", "PUBLISHING", "PUBLISHED"]
-    move(ledger, run_id, *(RunState(state) for state in states))
+    move(ledger, run_id, *ALONG_THE_ROAD)
 
 
 def test_an_intent_is_open_until_its_fact_is_known(ledger: Ledger, first: RunId) -> None:
