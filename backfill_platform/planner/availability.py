@@ -17,7 +17,8 @@ from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.tables import FileSource, Input, TableSpec
 from backfill_platform.planner.conclude import Note, conclude
 from backfill_platform.planner.draft import Draft
-from backfill_platform.planner.scope import input_window, missing_days, name_days, needed_days
+from backfill_platform.planner.scope import input_window, missing_days, needed_days
+from backfill_platform.planner.wording import count_of, name_days
 
 
 def source_available(draft: Draft) -> Finding:
@@ -74,27 +75,29 @@ def _presence_notes(draft: Draft, used: Input) -> Iterator[Note]:
 def _surrounding_notes(
     name: str, around: list[date], start: date, held: PartitionSet | None
 ) -> Iterator[Note]:
-    before = [day for day in around if day < start]
+    before = [day for day in missing_days(around, held) if day < start]
     if before:
         yield (
             Severity.WARN,
-            f"{len(before)} days of warm-up lie before {start}, when {name} starts: the first days "
-            "see less history than later ones",
+            f"{count_of(len(before), 'day')} of warm-up before {start}, when {name} starts, hold "
+            "nothing: the first days see less history than later ones",
         )
     newest = held.span.last if held else start
     gap = missing_days((day for day in around if start <= day <= newest), held)
     if gap:
         yield (
             Severity.WARN,
-            f"input {name} holds nothing for {len(gap)} days around those to publish "
+            f"input {name} holds nothing for {count_of(len(gap), 'day')} around those to publish "
             f"({name_days(gap)}); load them first if there is anything",
         )
 
 
 def _retention_notes(draft: Draft) -> Iterator[Note]:
     for used in _inputs(draft):
-        declared = _declared(draft, used)
-        read = [day for day in _days_read(draft, used) if day >= declared.start]
+        declared, held = _declared(draft, used), draft.facts.inputs[used.name].days_present
+        missing = missing_days(_days_read(draft, used), held)
+        never_there = frozenset(day for day in missing if day < declared.start)
+        read = [day for day in _days_read(draft, used) if day not in never_there]
         yield from _closed_notes(draft, read, declared.retention_days, f"{used.name} may be used")
     yield from _closed_notes(
         draft,

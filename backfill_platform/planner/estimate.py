@@ -15,6 +15,7 @@ from statistics import median, quantiles
 from backfill_platform.domain.estimates import Cost, CostRate, Estimate, PastChunk, Span
 from backfill_platform.domain.limits import Limits
 from backfill_platform.planner.facts import TargetFacts
+from backfill_platform.planner.wording import count_of
 from backfill_platform.planner.workload import Workload
 
 NEWEST_CHUNKS = 50
@@ -196,5 +197,5 @@ def _spread(samples: Sequence[Fraction], basis: str) -> _Guess:
 
 def _chunks(samples: Sequence[Fraction]) -> str:
     few = len(samples) < FEWEST_FOR_A_SPREAD
-    number = f"{len(samples)} earlier chunk{'s' if len(samples) > 1 else ''} of this table"
+    number = f"{count_of(len(samples), 'earlier chunk')} of this table"
     return f"{number} (few, so from half to twice)" if few else number

@@ -17,7 +17,7 @@ from backfill_platform.planner.conclude import Note, conclude
 from backfill_platform.planner.draft import Draft
 from backfill_platform.planner.facts import RunInFlight
 from backfill_platform.planner.refusals import NO_REASON
-from backfill_platform.planner.scope import name_days
+from backfill_platform.planner.wording import count_of, name_days
 
 NEVER_PUBLISHES = (ExecutionMode.DRY_RUN, ExecutionMode.RECONCILIATION)
 
@@ -64,7 +64,8 @@ def rollback_possible(draft: Draft) -> Finding:
         Check.ROLLBACK_POSSIBLE,
         _rollback_notes(len(days), hours),
         otherwise=(
-            f"what is replaced in {len(days)} partitions stays for {hours} hours after publication"
+            f"what is replaced in {count_of(len(days), 'partition')} stays for "
+            f"{count_of(hours or 0, 'hour')} after publication"
             if days
             else "nothing is replaced: rolling back empties what this run fills"
         ),
@@ -162,16 +163,17 @@ def _capacity_notes(free: int, most: int, room: str) -> Iterator[Note]:
 def _rollback_notes(replaced: int, hours: int | None) -> Iterator[Note]:
     if not replaced:
         return
+    partitions = count_of(replaced, "partition")
     if hours is None:
         yield (
             Severity.WARN,
-            f"nobody knows how long what is replaced in {replaced} partitions stays; set "
+            f"nobody knows how long what is replaced in {partitions} stays; set "
             "delta.deletedFileRetentionDuration on the table",
         )
     elif hours < SHORT_ROLLBACK_HOURS:
         yield (
             Severity.WARN,
-            f"what is replaced in {replaced} partitions stays for {hours} hours only after "
+            f"what is replaced in {partitions} stays for {count_of(hours, 'hour')} only after "
             "publication; there is no rolling back then",
         )
 

@@ -13,7 +13,8 @@ from backfill_platform.domain.modes import ExecutionMode, RunKind
 from backfill_platform.domain.partitions import Boundary, PartitionSet
 from backfill_platform.domain.tables import TableSpec
 from backfill_platform.planner.references import declared_reference_reasons
-from backfill_platform.planner.scope import choose_transform, name_days
+from backfill_platform.planner.scope import choose_transform
+from backfill_platform.planner.wording import name_days
 
 NO_REASON = (
     "it names no reason; say why these numbers change (`--reason`, or the tag `backfill/reason`)"

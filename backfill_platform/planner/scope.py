@@ -12,8 +12,6 @@ from backfill_platform.domain.tables import Input, TableSpec
 from backfill_platform.domain.transforms import InputWindow, TransformVersion
 from backfill_platform.domain.versions import parse_version
 
-NAMED_RANGES = 3
-
 
 def input_window(used: Input, knowledge: Knowledge) -> InputWindow:
     """A run that may use only what was known at the time reads nothing that arrived later."""
@@ -44,11 +42,3 @@ def choose_transform(spec: TableSpec, version: str | None) -> TransformVersion |
     if version is not None:
         return spec.transform(version)
     return max(spec.transforms, key=lambda known: parse_version(known.version) or (0, 0, 0))
-
-
-def name_days(days: Iterable[date]) -> str:
-    """As many as a sentence bears."""
-    ranges = PartitionSet.of_days(days).ranges
-    named = ", ".join(str(own) for own in ranges[:NAMED_RANGES])
-    more = len(ranges) - NAMED_RANGES
-    return f"{named} and {more} more" if more > 0 else named

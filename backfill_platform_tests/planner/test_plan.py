@@ -254,6 +254,11 @@ def test_chunks_become_as_small_as_the_limits_ask():
     assert plan(replace(INTENT, limits=limits)).chunk_days == 5
 
 
+def test_the_bytes_of_a_minute_bound_a_chunk_too():
+    limits = Limits(max_bytes_per_minute=3_999)
+    assert plan(replace(INTENT, limits=limits)).chunk_days == 3
+
+
 def test_a_chunk_is_never_smaller_than_a_month_that_may_not_be_cut():
     limits = Limits(max_partitions_at_once=9)
     assert plan(replace(INTENT, limits=limits), catalog=MONTHLY).chunk_days == 31

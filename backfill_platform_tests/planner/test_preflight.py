@@ -75,7 +75,7 @@ def test_an_input_that_starts_later_is_named_with_its_start():
 def test_warm_up_before_the_start_of_the_source_is_a_warning():
     found = finding(Check.SOURCE_AVAILABLE, replace(INTENT, days=days("2024-12-05", "2024-12-06")))
     assert found.severity is Severity.WARN
-    assert found.message.startswith("24 days of warm-up lie before 2024-12-01")
+    assert found.message.startswith("24 days of warm-up before 2024-12-01")
 
 
 def test_a_gap_in_the_warm_up_is_a_warning_that_names_its_days():
@@ -103,6 +103,23 @@ def test_warm_up_that_reaches_behind_the_retention_of_the_source_is_refused():
         "landing.events may be used for 504 days only, since 2025-02-15; "
         "2025-02-01..2025-02-14 of the warm-up is older" in reasons(catalog=catalog)
     )
+
+
+def test_what_lies_before_the_declared_start_is_closed_by_retention_too():
+    source = replace(SOURCE, start=date(2025, 2, 20), retention_days=age(date(2025, 2, 20)))
+    assert "2025-02-01..2025-02-19 of the warm-up is older" in reasons(
+        catalog=make_world(source=source)
+    )
+
+
+def test_warm_up_that_never_was_is_not_past_its_retention():
+    source = replace(SOURCE, start=date(2025, 2, 20), retention_days=age(date(2025, 2, 20)))
+    found = finding(
+        Check.RETENTION_ALLOWS,
+        facts=with_input(days("2025-02-20", "2025-04-10")),
+        catalog=make_world(source=source),
+    )
+    assert found.severity is Severity.PASS
 
 
 def test_the_last_day_of_a_retention_may_still_be_used():
@@ -176,7 +193,7 @@ def test_a_disk_without_room_for_twice_the_estimate_is_refused():
 @pytest.mark.parametrize(
     ("facts", "severity", "said"),
     [
-        (FACTS, Severity.PASS, "in 1 partitions stays for 168 hours"),
+        (FACTS, Severity.PASS, "in 1 partition stays for 168 hours"),
         (with_target(fingerprints={}), Severity.PASS, "nothing is replaced"),
         (with_target(rollback_hours=None), Severity.WARN, "nobody knows how long"),
         (with_target(rollback_hours=23), Severity.WARN, "for 23 hours only"),

@@ -1,0 +1,56 @@
+"""What somebody wants to be undone, and what the ledger and the target's log know about it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.lifecycle import RunState
+from backfill_platform.domain.manifests import Manifest
+from backfill_platform.domain.partitions import PartitionSet
+from backfill_platform.domain.runs import AcceptedPartition, RunInFlight
+from backfill_platform.planner.facts import TargetFacts
+from backfill_platform.planner.owed import History, Returned, owed_entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackRequest:
+    run_id: RunId  # to be undone
+    days: PartitionSet | None  # nothing means all that the run changed
+    reason: str
+    requested_by: str
+    ticket: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormerDay:
+    """What a day held just before the run landed."""
+
+    version: int  # of the target
+    rows: int | None  # nothing when that version can no longer be read
+    missing: tuple[str, ...]  # files of it that are no longer there
+    replaced_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackFacts:
+    now: datetime
+    undone: Manifest
+    state: RunState  # of the run to be undone
+    histories: Mapping[date, History]  # of the days that it changed
+    returned: Returned
+    own_rollbacks: frozenset[RunId]  # those that undo this very run
+    target: TargetFacts
+    left: Mapping[date, str]  # fingerprints of what it left, where that can still be read
+    before: Mapping[date, FormerDay]  # of the days that are still owed to it
+    in_flight: tuple[RunInFlight, ...]
+
+    def owed(self, day: date) -> AcceptedPartition | None:
+        """By which publication the day is still owed to the run, if it is."""
+        history = self.histories.get(day, ())
+        return owed_entry(history, self.undone.run_id, self.returned)
+
+    def possible_until(self, days: Iterable[date]) -> datetime:
+        """For so long the first of the replaced files is sure to stay."""
+        first = min(self.before[day].replaced_at for day in days)
+        return first + timedelta(hours=self.target.rollback_hours or 0)
