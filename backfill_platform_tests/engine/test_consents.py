@@ -78,7 +78,7 @@ def test_an_approval_that_has_expired_does_not_publish(strict, staged):
 
 def test_the_requester_does_not_approve_the_own_run(strict, intent):
     planned = plan_run(strict, intent(BRONZE, DAYS, "own", requested_by=LEAD))
-    with pytest.raises(ApprovalRefused, match="asked for it"):
+    with pytest.raises(ApprovalRefused, match="nobody decides on their own request"):
         approve(strict, planned.run_id)
     assert strict.ledger.approvals(planned.run_id) == ()
 
