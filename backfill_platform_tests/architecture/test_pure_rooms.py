@@ -12,10 +12,15 @@ from collections.abc import Iterator
 import pytest
 
 import backfill_platform.domain
+import backfill_platform.governance
 import backfill_platform.planner
 
 ENGINES = ("dagster", "pyspark", "deltalake", "sqlalchemy")
-PURE_PACKAGES = (backfill_platform.domain, backfill_platform.planner)
+PURE_PACKAGES = (
+    backfill_platform.domain,
+    backfill_platform.governance,
+    backfill_platform.planner,
+)
 PURE_MODULES = ("backfill_platform.validator.gates", "backfill_platform.evidence.chain")
 
 BLOCK_AND_IMPORT = """

@@ -52,9 +52,22 @@ MATRIX = read_policy(SHIPPED.read_text(), origin="governance.yaml")
             "PUBLICATION",
             False,
         ),
-        (change(partitions=200, kind=RunKind.LIVE), "live", (), "PUBLICATION", False),
+        (
+            change(partitions=200, kind=RunKind.LIVE, replaces_accepted=False),
+            "live",
+            (),
+            "PUBLICATION",
+            False,
+        ),
+        (
+            change(partitions=2, kind=RunKind.LIVE, replaces_accepted=True),
+            "fewer-than-7-days",
+            ("team-lead",),
+            "PUBLICATION",
+            False,
+        ),
     ],
-    ids=["2", "6", "7", "30", "31", "200", "full", "rollback", "live"],
+    ids=["2", "6", "7", "30", "31", "200", "full", "rollback", "live", "live that replaces"],
 )
 def test_the_shipped_policy_asks_whom_the_matrix_names(proposed, rule, roles, before, signed):
     asked = require_approvals(MATRIX, proposed)

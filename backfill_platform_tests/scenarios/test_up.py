@@ -13,6 +13,7 @@ import pytest
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.runs import RunRecord
+from backfill_platform.engine.approving import decide, draft_approval
 from backfill_platform.engine.platform import Platform, open_platform
 from backfill_platform.lakehouse.delta_files import TableState
 from backfill_platform.lakehouse.delta_tables import read_table_state
@@ -24,6 +25,7 @@ from backfill_platform_tests.scenarios.dagster_client import DagsterClient, wait
 
 DAYS = week()
 KEYS = [day.isoformat() for day in DAYS]
+POLICY = Path(__file__).parent.parent / "policies" / "review.yaml"
 BACKFILL = Path(sys.executable).with_name("backfill")
 LOADED = ["staging/bronze/readings", "bronze/readings"]
 POISONED = DayRange(DAYS.end_exclusive, DAYS.end_exclusive.replace(day=11))
@@ -58,8 +60,11 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
         "BACKFILL_WEBSERVER_PORT": str(ports[0]),
         "BACKFILL_CONNECT_PORT": str(ports[1]),
         "BACKFILL_SPARK_MASTER": "local[2]",
+        "BACKFILL_GOVERNANCE": str(POLICY),
     }
-    settings = load_settings(home=given["BACKFILL_HOME"], catalog=given["BACKFILL_CATALOG"])
+    settings = load_settings(
+        home=given["BACKFILL_HOME"], catalog=given["BACKFILL_CATALOG"], governance=POLICY
+    )
     settings.dagster_storage.mkdir(parents=True)
     migrate(settings.ledger_url)
     land(settings.landing, DAYS)
@@ -88,12 +93,22 @@ def together(up: Up, first_load: Finished) -> dict[str, Finished]:
     """Launched at once, because the daemon looks for backfills every half minute only."""
     land(up.platform.landing, POISONED, [("a", 1), ("a", 1)])
     wanted = [
-        (LOADED, KEYS, "in two chunks"),
+        (LOADED[:1], KEYS, "reviewed first"),
         (LOADED + TOTALLED, KEYS, "too much at once"),
         (LOADED, [day.isoformat() for day in POISONED], "poisoned"),
+        (TOTALLED, KEYS[:5], "unreviewed"),
     ]
     names = [reason for _, _, reason in wanted]
     return dict(zip(names, finish(up, wanted), strict=True))
+
+
+@pytest.fixture(scope="module")
+def agreed(up: Up, together: dict[str, Finished]) -> Finished:
+    """What was staged for review is approved and then published by a launch that names it."""
+    run_id = runs_of(up, "reviewed first")[BRONZE].run_id
+    decide(up.platform, draft_approval(up.platform, run_id, principal="owner"))
+    launched = up.client.launch_backfill(LOADED[1:], KEYS, {"backfill/run": run_id})
+    return Finished(launched, up.client.finished_backfill(launched))
 
 
 def finish(up: Up, wanted: Sequence[tuple[list[str], list[str], str]]) -> list[Finished]:
@@ -129,12 +144,22 @@ def test_every_dagster_run_carries_the_names_of_its_runs(up, first_load):
 
 
 def test_the_chunks_of_a_backfill_are_one_run_with_one_manifest(up, together):
-    backfill = together["in two chunks"]
+    backfill = together["reviewed first"]
     assert backfill.page["status"] == "COMPLETED_SUCCESS"
     assert len(up.client.tags_of_runs(backfill.backfill_id)) == 2
-    run = runs_of(up, "in two chunks")[BRONZE]
+    run = runs_of(up, "reviewed first")[BRONZE]
     assert len(up.platform.ledger.chunks(run.run_id)) == 2
-    assert run.state is RunState.PUBLISHED
+
+
+def test_a_launch_that_lacks_consent_is_refused_before_anything_is_computed(up, together):
+    assert together["unreviewed"].page["status"] == "COMPLETED_FAILED"
+    run = runs_of(up, "unreviewed")[SILVER]
+    assert up.platform.ledger.chunks(run.run_id) == ()
+
+
+def test_what_was_reviewed_first_is_published_after_the_approval(up, together, agreed):
+    assert agreed.page["status"] == "COMPLETED_SUCCESS"
+    assert runs_of(up, "reviewed first")[BRONZE].state is RunState.PUBLISHED
 
 
 def test_a_table_and_its_input_over_more_than_one_chunk_are_refused_by_the_first_step(up, together):
@@ -142,7 +167,7 @@ def test_a_table_and_its_input_over_more_than_one_chunk_are_refused_by_the_first
     assert runs_of(up, "too much at once") == {}
 
 
-def test_a_poisoned_day_fails_its_gate_and_is_not_in_the_table(up, together):
+def test_a_poisoned_day_fails_its_gate_and_is_not_in_the_table(up, together, agreed):
     assert together["poisoned"].page["status"] == "COMPLETED_FAILED"
     assert runs_of(up, "poisoned")[BRONZE].state is RunState.FAILED
     table = loaded_table(up)
