@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from backfill_platform.ledger.database import opened, writing
 
-_TRIGGERS = {
+TRIGGERS = {
     "sqlite": "SELECT name, NULL FROM sqlite_master WHERE type = 'trigger'",
     "postgresql": (
         "SELECT tgname, relname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid "
@@ -17,7 +17,7 @@ _TRIGGERS = {
 
 def tamper(url: str, *statements: str, **values: Any) -> None:
     with opened(url) as engine, writing(engine) as connection:
-        for name, table in connection.execute(sa.text(_TRIGGERS[engine.dialect.name])).all():
+        for name, table in connection.execute(sa.text(TRIGGERS[engine.dialect.name])).all():
             connection.execute(sa.text(f"DROP TRIGGER {name}" + (f" ON {table}" if table else "")))
         for statement in statements:
             connection.execute(sa.text(statement), values)

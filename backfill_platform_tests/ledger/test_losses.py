@@ -34,14 +34,10 @@ def impatient(url: str) -> Iterator[Ledger]:
 @contextmanager
 def held_by_another(url: str, run_id: RunId) -> Iterator[None]:
     """Another program has written this run and has not committed."""
-    with opened(url) as engine, engine.connect() as connection:
-        if engine.dialect.name == "sqlite":
-            connection.exec_driver_sql("ROLLBACK")
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
+    with opened(url) as engine, writing(engine) as connection:
         statement = sa.text("UPDATE run SET updated_at = updated_at WHERE run_id = :run_id")
         connection.execute(statement, {"run_id": run_id})
         yield
-        connection.rollback()
 
 
 def test_a_move_that_waits_too_long_changes_nothing(

@@ -5,9 +5,9 @@ import dataclasses
 import pytest
 from sqlalchemy.exc import IntegrityError
 
-from backfill_platform.domain.errors import LostRace, RunUnknown, TargetMoved
+from backfill_platform.domain.errors import LostRace, RunStopped, RunUnknown, TargetMoved
 from backfill_platform.domain.identity import RunId
-from backfill_platform.domain.lifecycle import RunState
+from backfill_platform.domain.lifecycle import STOPPED, RunState
 from backfill_platform.domain.runs import PublicationFact
 from backfill_platform.ledger.store import Ledger
 from backfill_platform_tests.ledger.samples import (
@@ -190,3 +190,13 @@ def test_a_superseded_run_names_its_successor(ledger: Ledger, first: RunId, seco
         superseded_by=second,
     )
     assert ledger.run(first).superseded_by_run_id == second
+
+
+@pytest.mark.parametrize("state", sorted(STOPPED))
+def test_nothing_of_a_stopped_run_is_published(
+    ledger: Ledger, first: RunId, state: RunState
+) -> None:
+    move(ledger, first, RunState.PLANNED, state)
+    with pytest.raises(RunStopped, match=f"is {state}"):
+        ledger.record_intent(intent(first, DAYS), now=NOW)
+    assert ledger.open_intents() == ()

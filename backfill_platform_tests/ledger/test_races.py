@@ -2,19 +2,30 @@
 
 from functools import partial
 
+from backfill_platform.domain.approvals import Approval
 from backfill_platform.domain.chunks import ChunkBusy, ClaimedChunk, ClaimOutcome
+from backfill_platform.domain.errors import PartitionsHeld
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.partitions import DayRange
-from backfill_platform.domain.runs import LostRaceValue, Moved, RunRecord
+from backfill_platform.domain.runs import (
+    AlreadyRecorded,
+    LostRaceValue,
+    Moved,
+    Recorded,
+    RunRecord,
+)
 from backfill_platform.ledger.store import Ledger
 from backfill_platform_tests.ledger.samples import (
+    ALONG_THE_ROAD,
     NOW,
     TABLE,
     accepted_rows,
+    approval,
     claim,
     intent,
     january,
+    move,
     publish,
     register,
 )
@@ -23,8 +34,18 @@ from backfill_platform_tests.racing import run_together
 DAYS = january(1, 3)
 
 
-def register_at(url: str, origin: str) -> RunRecord:
-    return register(Ledger.open(url), origin)
+def register_at(url: str, origin: str, days: DayRange | None = None) -> RunRecord:
+    return register(Ledger.open(url), origin, days)
+
+
+def take_up_again_at(url: str, run_id: RunId) -> Moved | LostRaceValue:
+    return Ledger.open(url).move(
+        run_id, RunState.FAILED, RunState.STAGING, actor="w", cause="c", details={}, now=NOW
+    )
+
+
+def decide_at(url: str, decision: Approval) -> Recorded | AlreadyRecorded:
+    return Ledger.open(url).record_approval(decision, now=NOW)
 
 
 def claim_at(url: str, run_id: RunId, days: DayRange, worker: str) -> ClaimOutcome:
@@ -43,8 +64,14 @@ def approve_at(url: str, run_id: RunId, actor: str) -> Moved | LostRaceValue:
     )
 
 
+def register_failed(ledger: Ledger, origin: str) -> RunId:
+    run_id = register(ledger, origin, DAYS).run_id
+    move(ledger, run_id, *ALONG_THE_ROAD[:3], RunState.FAILED)
+    return run_id
+
+
 def test_one_origin_becomes_one_run(ledger: Ledger, ledger_url: str) -> None:
-    registered = run_together([partial(register_at, ledger_url, "same")] * 4)
+    registered = run_together([partial(register_at, ledger_url, "same", DAYS)] * 4)
     assert registered == [ledger.runs()[0]] * 4
     assert len(ledger.runs()) == 1
     assert ledger.verify_events(registered[0].run_id) is None
@@ -53,6 +80,50 @@ def test_one_origin_becomes_one_run(ledger: Ledger, ledger_url: str) -> None:
 def test_different_origins_become_different_runs(ledger: Ledger, ledger_url: str) -> None:
     registered = run_together([partial(register_at, ledger_url, f"o{n}") for n in range(4)])
     assert sorted(run.run_id[-3:] for run in registered) == ["001", "002", "003", "004"]
+
+
+def test_of_two_overlapping_runs_that_race_one_is_registered(
+    ledger: Ledger, ledger_url: str
+) -> None:
+    wanted = [january(1, 3), january(3, 5), january(2, 4), january(3)]
+    outcomes = run_together([partial(register_at, ledger_url, f"o{days}", days) for days in wanted])
+    assert sorted(type(outcome).__name__ for outcome in outcomes) == [
+        PartitionsHeld.__name__,
+        PartitionsHeld.__name__,
+        PartitionsHeld.__name__,
+        RunRecord.__name__,
+    ]
+    assert len(ledger.runs()) == 1
+
+
+def test_of_two_failed_runs_that_are_taken_up_again_one_gets_the_partitions(
+    ledger: Ledger, ledger_url: str
+) -> None:
+    run_ids = [register_failed(ledger, origin) for origin in ("a", "b", "c")]
+    outcomes = run_together([partial(take_up_again_at, ledger_url, run_id) for run_id in run_ids])
+    assert sorted(type(outcome).__name__ for outcome in outcomes) == [
+        Moved.__name__,
+        PartitionsHeld.__name__,
+        PartitionsHeld.__name__,
+    ]
+
+
+def test_one_decision_is_recorded_once(ledger: Ledger, ledger_url: str) -> None:
+    run = register(ledger)
+    outcomes = run_together([partial(decide_at, ledger_url, approval(run))] * 3)
+    assert sum(isinstance(outcome, Recorded) for outcome in outcomes) == 1
+    assert sum(isinstance(outcome, AlreadyRecorded) for outcome in outcomes) == 2
+    assert len(ledger.events(run.run_id)) == 2
+    assert ledger.verify_run(run.run_id) == ()
+
+
+def test_decisions_and_moves_that_race_leave_one_chain(ledger: Ledger, ledger_url: str) -> None:
+    run = register(ledger)
+    deciding = [partial(decide_at, ledger_url, approval(run, name)) for name in "abc"]
+    run_together([*deciding, partial(approve_at, ledger_url, run.run_id, "d")])
+    assert len(ledger.events(run.run_id)) == 5
+    assert len(ledger.approvals(run.run_id)) == 3
+    assert ledger.verify_run(run.run_id) == ()
 
 
 def test_overlapping_days_are_given_to_one_worker(ledger: Ledger, ledger_url: str) -> None:

@@ -5,8 +5,9 @@ from datetime import datetime
 import pytest
 
 from backfill_platform.domain.errors import IllegalTransition, RunUnknown
-from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.identity import GroupId, RunId
 from backfill_platform.domain.lifecycle import RunState
+from backfill_platform.domain.modes import RunKind
 from backfill_platform.domain.runs import LostRaceValue, Moved, NewRun
 from backfill_platform.ledger.store import Ledger
 from backfill_platform_tests.ledger.samples import (
@@ -69,6 +70,17 @@ def test_runs_are_listed_by_table_and_the_newest_first(ledger: Ledger) -> None:
     ids = [register(ledger, origin).run_id for origin in ("a", "b", "c")]
     assert [run.run_id for run in ledger.runs(TABLE, limit=2)] == [ids[2], ids[1]]
     assert ledger.runs("gold.other") == ()
+
+
+def test_runs_are_chosen_by_state_kind_and_group(ledger: Ledger) -> None:
+    planned, approved = (register(ledger, origin) for origin in ("a", "b"))
+    move(ledger, approved.run_id, RunState.PLANNED, RunState.APPROVED)
+    assert ledger.runs(states=[RunState.PLANNED]) == (planned,)
+    assert len(ledger.runs(states=[RunState.PLANNED, RunState.APPROVED])) == 2
+    assert ledger.runs(states=[]) == ()
+    assert len(ledger.runs(kind=RunKind.RESTATEMENT, group=GroupId("group"))) == 2
+    assert ledger.runs(kind=RunKind.REPAIR) == ()
+    assert ledger.runs(group=GroupId("another")) == ()
 
 
 def test_an_unknown_run_is_named(ledger: Ledger) -> None:
