@@ -51,13 +51,14 @@ def new_run(
     days: PartitionSet | None = None,
     mode: ExecutionMode = ExecutionMode.BACKFILL,
     table: str = TABLE,
+    version: str = VERSION,
     valid_until: datetime = VALID_UNTIL,
     replaces: RunId | None = None,
 ) -> Callable[[int], NewRun]:
     """Runs of which a test says no days have one day each, so nobody is in anybody's way."""
 
     def make(number: int) -> NewRun:
-        run_id = build_run_id(planned_on=NOW.date(), table=table, version=VERSION, number=number)
+        run_id = build_run_id(planned_on=NOW.date(), table=table, version=version, number=number)
         own_day = PartitionSet.of_range(DayRange.of_day(date(2020, 1, 1) + timedelta(days=number)))
         chosen = days or own_day
         manifest = {
@@ -67,7 +68,7 @@ def new_run(
             "mode": mode,
             "reason": "wrong zone",
             "valid_until": valid_until.isoformat(),
-            "transform": {"version": VERSION},
+            "transform": {"version": version},
             "target": {"table": table, "partitions": to_plain(chosen)},
         }
         text = canonical_json(manifest)
@@ -78,7 +79,7 @@ def new_run(
             table=table,
             kind=RunKind.RESTATEMENT,
             mode=mode,
-            transform_version=VERSION,
+            transform_version=version,
             manifest_json=text,
             manifest_digest=manifest_digest(text),
             actor="ana",
@@ -103,7 +104,7 @@ def register(
     return ledger.register_run(
         new_run(origin, days=chosen, **said),
         table=said.get("table", TABLE),
-        transform_version=VERSION,
+        transform_version=said.get("version", VERSION),
         planned_on=NOW.date(),
         now=now,
     )

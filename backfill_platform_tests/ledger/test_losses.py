@@ -7,14 +7,27 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy import event
 
-from backfill_platform.domain.errors import EngineUnavailable
+from backfill_platform.domain.errors import EngineUnavailable, PartitionsHeld
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import RunState
+from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.runs import Moved
 from backfill_platform.ledger.database import make_engine, opened, writing
+from backfill_platform.ledger.holding import wait_for_table
+from backfill_platform.ledger.runs import insert_run
 from backfill_platform.ledger.store import Ledger
-from backfill_platform_tests.ledger.samples import NOW, approval, move, register, rejection
+from backfill_platform_tests.ledger.samples import (
+    NOW,
+    TABLE,
+    approval,
+    january,
+    move,
+    new_run,
+    register,
+    rejection,
+)
 
 IMPATIENT_SECONDS = 0.05
 
@@ -73,12 +86,26 @@ def test_a_decision_that_waits_too_long_is_not_half_recorded(
     assert ledger.record_approval(rejection(run), now=NOW).run.state is RunState.REJECTED
 
 
+def test_a_registration_waits_for_one_that_is_not_committed(
+    ledger: Ledger, ledger_url: str
+) -> None:
+    """Its row cannot be seen yet, so nothing but standing in line keeps the partitions apart."""
+    days = PartitionSet.of_range(january(1, 3))
+    with opened(ledger_url) as engine, writing(engine) as connection:
+        wait_for_table(connection, TABLE)
+        insert_run(connection, new_run("first", days=days)(1), NOW)
+        with impatient(ledger_url) as hurried, pytest.raises(EngineUnavailable):
+            register(hurried, "second", january(3), version="4.0.0")
+    with pytest.raises(PartitionsHeld):
+        register(ledger, "second", january(3), version="4.0.0")
+
+
 class LosesItsServer:
     """Takes the connection away after a statement: as when the server dies before the commit."""
 
     def __init__(self, engine: sa.Engine, *, after: str) -> None:
         self.after = after
-        sa.event.listen(engine, "after_cursor_execute", self._look)
+        event.listen(engine, "after_cursor_execute", self._look)
 
     def _look(self, connection: sa.Connection, _cursor: object, statement: str, *_: object) -> None:
         if statement.startswith(self.after):
