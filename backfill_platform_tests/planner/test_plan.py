@@ -101,6 +101,18 @@ def test_the_policy_is_asked_about_exactly_this_change():
     ]
 
 
+def test_filling_empty_partitions_replaces_nothing_that_was_accepted():
+    asked: list[ProposedChange] = []
+
+    def ask(change: ProposedChange) -> Requirement:
+        asked.append(change)
+        return REQUIREMENT
+
+    plan(replace(INTENT, days=days("2025-03-03")), terms=replace(TERMS, require_approvals=ask))
+
+    assert [change.replaces_accepted for change in asked] == [False]
+
+
 def test_the_strictest_of_policy_table_and_intent_limits_is_pinned():
     manifest = plan(
         replace(INTENT, limits=Limits(max_rows=40_000)),
@@ -214,6 +226,11 @@ def test_a_range_before_the_tables_start_is_refused():
 def test_a_future_range_is_refused():
     future = replace(INTENT, days=days("2026-07-05"))
     assert "2026-07-05 lies in the future (today is 2026-07-04)" in reasons(future)
+
+
+def test_today_may_be_planned():
+    today = replace(INTENT, days=days("2026-07-04"))
+    assert plan(today, facts=with_input(days("2026-06-01", "2026-07-04")))
 
 
 def test_a_month_that_has_not_ended_is_refused():

@@ -229,6 +229,11 @@ def test_rows_beyond_the_limit_are_refused_with_both_numbers():
     assert "6,900 rows to read exceed the limit of 6,899" in reasons(limited)
 
 
+def test_exactly_the_rows_of_the_limit_may_be_read():
+    limited = replace(INTENT, limits=Limits(max_rows=6_900))
+    assert finding(Check.WITHIN_LIMITS, limited).severity is Severity.PASS
+
+
 def test_warm_up_that_every_chunk_reads_again_counts_against_the_limit():
     catalog = make_world(chunk_days=16)
     limited = replace(INTENT, limits=Limits(max_rows=6_900))

@@ -55,6 +55,13 @@ def test_as_recorded_then_is_refused_where_the_version_changed_within_the_range(
     assert "plan [2025-03-01..2025-03-19] and [2025-03-20..2025-03-31] apart" in said
 
 
+def test_a_version_that_was_recorded_on_the_last_day_splits_it_off():
+    choice = ReferenceChoice(version=None, semantics=S.AS_RECORDED_THEN)
+    intent = replace(INTENT, days=days("2025-03-18", "2025-03-20"), references={"calendar": choice})
+    said = reasons(intent, catalog=CATALOG)
+    assert "plan [2025-03-18..2025-03-19] and [2025-03-20] apart" in said
+
+
 def test_as_recorded_then_is_refused_before_the_first_version():
     said = reasons(asking(S.AS_RECORDED_THEN, first="2025-01-14"), catalog=CATALOG)
     assert "had no version on 2025-01-14; the first, winter, was recorded on 2025-01-15" in said
