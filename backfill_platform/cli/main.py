@@ -1,12 +1,13 @@
 """The command `backfill`. A verb is a module of this folder with a function of the same name.
 
-A module is imported only when its verb is called, or when help is asked for: `backfill doctor` pays
-for nothing that `backfill demo` needs. Here alone errors become one line and an exit code; what a
-verb does belongs in its own file, and what it decides in the engine.
+A module is imported only when its verb is called, or when help is asked for, and imports what it
+needs when it runs: `backfill list` pays for nothing that `backfill run` needs. Here alone errors
+become one line and an exit code; what a verb does belongs in its own file, and what it decides in
+the engine.
 """
 
 import importlib
-import pkgutil
+import importlib.util
 import sys
 from typing import Any
 
@@ -14,23 +15,47 @@ import typer
 import typer.core
 
 import backfill_platform.cli as cli
-from backfill_platform.domain.errors import BackfillError, Retryable
+from backfill_platform.domain.errors import ApprovalMissing, BackfillError, Retryable
 
 EXIT_REFUSED = 1
+EXIT_WAITS = 3
 EXIT_TRY_AGAIN = 75  # EX_TEMPFAIL of sysexits.h
+
+EXIT_CODES = (
+    "Exit codes: 0 done; 1 refused, something has to be changed first; 2 wrong usage; "
+    "3 waits for somebody's approval or publication; 75 the same call may succeed later."
+)
+
+# In the order of a backfill's life.
+PANELS = {
+    "Plan": ("estimate", "plan"),
+    "Agree": ("approve", "reject"),
+    "Carry out": ("run", "watch", "retry", "cancel", "compare", "publish", "rollback"),
+    "Look": ("list", "status", "show", "validate", "history", "watermark", "verify"),
+    "This machine": ("setup", "doctor", "up", "demo", "landing"),
+}
+_PANEL_OF = {verb: panel for panel, verbs in PANELS.items() for verb in verbs}
 
 
 class Verbs(typer.core.TyperGroup):
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands = dict.fromkeys(self.list_commands(None))  # a mistyped verb is told its like
+
     def list_commands(self, ctx: Any) -> list[str]:
-        return [_verb(module) for module in _modules() if _function(module)]
+        return [verb for verb in _PANEL_OF if importlib.util.find_spec(_module(verb))]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        module = next((name for name in _modules() if _verb(name) == cmd_name), None)
-        function = _function(module) if module else None
-        if function is None:
+        if cmd_name not in self.commands:
             return None
+        function = getattr(importlib.import_module(_module(cmd_name)), cmd_name)
         verb = typer.Typer(add_completion=False)
-        verb.command(cmd_name)(function)
+        verb.command(
+            cmd_name,
+            rich_help_panel=_PANEL_OF[cmd_name],
+            epilog=EXIT_CODES,
+            no_args_is_help=False,
+        )(function)
         return typer.main.get_command(verb)
 
     def invoke(self, ctx: Any) -> Any:
@@ -42,30 +67,28 @@ class Verbs(typer.core.TyperGroup):
 
 
 def exit_code(refusal: BackfillError) -> int:
+    if isinstance(refusal, ApprovalMissing):
+        return EXIT_WAITS
     return EXIT_TRY_AGAIN if isinstance(refusal, Retryable) else EXIT_REFUSED
 
 
 app = typer.Typer(
     cls=Verbs,
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=EXIT_CODES,
 )
 
 
 @app.callback()
 def backfill() -> None:
-    """Backfills, restatements and rollbacks that can be proved."""
+    """Backfills, restatements and rollbacks that can be proved.
+
+    Whatever changes something is shown with --dry-run, and done with --confirm; at a terminal it is
+    shown and asked for.
+    """
 
 
-def _modules() -> list[str]:
-    return [module.name for module in pkgutil.iter_modules(cli.__path__)]
-
-
-def _verb(module: str) -> str:
-    return module.replace("_", "-")
-
-
-def _function(module: str) -> Any:
-    """The verb itself; a module without one only helps others."""
-    return getattr(importlib.import_module(f"{cli.__name__}.{module}"), module, None)
+def _module(verb: str) -> str:
+    return f"{cli.__name__}.{verb}"

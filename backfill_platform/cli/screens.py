@@ -7,18 +7,8 @@ from rich import box
 from rich.table import Table
 
 from backfill_platform.domain.changes import ChangeCount
-from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.runs import RunRecord
 from backfill_platform.domain.verdicts import Verdict
-
-
-def manifest_table(manifest: Manifest) -> Table:
-    table = Table(title=f"Manifest of {manifest.run_id}", title_justify="left", show_header=False)
-    table.add_column(style="bold")
-    table.add_column(overflow="fold")
-    for name, value in _manifest_lines(manifest):
-        table.add_row(name, value)
-    return table
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> Table:
@@ -60,16 +50,3 @@ def run_table(runs: Iterable[RunRecord]) -> Table:
     for row in rows:
         table.add_row(*row)
     return table
-
-
-def _manifest_lines(manifest: Manifest) -> Iterable[tuple[str, str]]:
-    transform, target = manifest.transform, manifest.target
-    yield "reason", manifest.reason
-    yield "publishes", f"{target.table} {target.partitions} ({len(target.partitions)} partitions)"
-    for pinned in manifest.inputs:
-        yield "reads", f"{pinned.name} {pinned.days}, version {pinned.snapshot[:16]}"
-    yield "transform", f"{transform.name}/{transform.version}, code {transform.code_digest[:12]}"
-    for use in manifest.references:
-        yield "reference data", f"{use.name}/{use.version} ({use.semantics})"
-    yield "base", f"version {target.base_version}, {len(target.base)} partitions hold data"
-    yield "digest", manifest.digest

@@ -13,7 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.progress import TimeElapsedColumn as Elapsed
 from rich.table import Table
 
-from backfill_platform.cli.screens import change_table, manifest_table, run_table, verdict_table
+from backfill_platform.cli.plan_screen import plan_screen
+from backfill_platform.cli.screens import change_table, run_table, verdict_table
 from backfill_platform.domain.errors import LaunchFailed
 from backfill_platform.domain.intents import Intent, ReferenceChoice
 from backfill_platform.domain.manifests import Manifest

@@ -1,0 +1,197 @@
+"""Where a run stands, on one screen: what it waits for, its chunks, its gates, who has agreed."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from decimal import Decimal
+
+from rich.console import Group, RenderableType
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from backfill_platform.cli.figures import (
+    show_count,
+    show_days,
+    show_instant,
+    show_money,
+    show_rows,
+    show_seconds,
+)
+from backfill_platform.cli.plan_screen import heading, plain_table, sections
+from backfill_platform.domain.approvals import Approval, Decision
+from backfill_platform.domain.chunks import ChunkRecord
+from backfill_platform.domain.lifecycle import ChunkStatus, RunState
+from backfill_platform.engine.pace import Pace
+from backfill_platform.engine.status import GateCount, RunStatus, seconds_of
+
+CHUNKS_SHOWN = 10
+
+_CHUNK_STYLES = {ChunkStatus.FAILED: "red", ChunkStatus.CLAIMED: "cyan"}
+_STATE_STYLES = {
+    RunState.PUBLISHED: "bold green",
+    RunState.VALIDATED: "bold green",
+    RunState.FAILED: "bold red",
+    RunState.REJECTED: "bold red",
+    RunState.CANCELLED: "bold red",
+    RunState.EXPIRED: "bold red",
+    RunState.AWAITING_APPROVAL: "bold yellow",
+    RunState.AWAITING_PUBLISH: "bold yellow",
+}
+
+
+def status_screen(status: RunStatus, now: datetime) -> Group:
+    return Group(_heading(status), sections(_status_sections(status, now)))
+
+
+def watch_screen(status: RunStatus, pace: Pace, now: datetime) -> Group:
+    return Group(_heading(status), sections(_watch_sections(status, pace, now)))
+
+
+def _heading(status: RunStatus) -> RenderableType:
+    run = status.run
+    return heading(
+        f"{run.run_id}  {run.kind}", run.state, style=_STATE_STYLES.get(run.state, "bold cyan")
+    )
+
+
+def _status_sections(status: RunStatus, now: datetime) -> Iterator[tuple[str, RenderableType]]:
+    run, partitions = status.run, status.manifest.target.partitions
+    yield "why", Text(f"{run.reason} ({run.actor}, {show_instant(run.planned_at)})")
+    count = show_count(len(partitions), "partition")
+    yield "changes", Text(f"{run.table}: {count}, {show_days(partitions)}")
+    yield "state", Text(f"{run.state} since {show_instant(run.updated_at)}: {status.cause}")
+    if status.next_step.waits_for:
+        yield "waits", Text(f"for {status.next_step.waits_for}", style="bold")
+    yield "done", _done(status)
+    if status.chunks:
+        yield "chunks", chunk_table(status.chunks, now)
+    if status.gates:
+        yield "gates", gate_table(status.gates)
+    yield "consent", _consent(status, now)
+    if status.chunks:
+        yield "actual", _actual_table(status)
+
+
+def _watch_sections(
+    status: RunStatus, pace: Pace, now: datetime
+) -> Iterator[tuple[str, RenderableType]]:
+    yield "state", Text(f"{status.run.state}: {status.cause}")
+    if status.next_step.waits_for:
+        yield "waits", Text(f"for {status.next_step.waits_for}")
+    yield "done", _progress(status)
+    yield "pace", Text(_pace(pace))
+    if status.chunks:
+        yield "chunks", chunk_table(status.chunks, now)
+
+
+def _done(status: RunStatus) -> Text:
+    failed = sum(gate.failed for gate in status.gates)
+    judged = f"; {show_count(failed, 'negative verdict')}" if failed else ""
+    partitions = show_count(status.partitions, "partition")
+    return Text(f"{status.staged:,} of {partitions} staged, {status.published:,} published{judged}")
+
+
+def _progress(status: RunStatus) -> Table:
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    bar = ProgressBar(total=status.partitions, completed=status.staged, width=24)
+    grid.add_row(bar, _done(status))
+    return grid
+
+
+def _pace(pace: Pace) -> str:
+    speed = "no chunk is staged yet"
+    if pace.rows_per_second is not None:
+        speed = f"{pace.rows_per_second:,} rows a second"
+    if pace.seconds_left is None:
+        return speed
+    basis = "" if pace.is_measured else ", by its estimate"
+    return f"{speed}; {show_seconds(pace.seconds_left)} left{basis}"
+
+
+def chunk_table(chunks: Sequence[ChunkRecord], now: datetime) -> Table:
+    """The newest ones; how many there are before is said."""
+    table = plain_table()
+    for name in ("days", "status", "attempt", "rows in", "rows out", "time", "rows/s"):
+        table.add_column(name, justify="left" if name in {"days", "status"} else "right")
+    hidden = len(chunks) - CHUNKS_SHOWN
+    if hidden > 0:
+        table.add_row(f"{hidden:,} before", style="dim")
+    for chunk in chunks[-CHUNKS_SHOWN:]:
+        table.add_row(*_chunk_row(chunk, now), style=_CHUNK_STYLES.get(chunk.status))
+    return table
+
+
+def _chunk_row(chunk: ChunkRecord, now: datetime) -> Iterable[str]:
+    ended = seconds_of(chunk)
+    running = (now - chunk.started_at).total_seconds()
+    speed = round(chunk.output_count / ended) if ended and chunk.output_count else None
+    yield str(chunk.days)
+    yield chunk.status
+    yield str(chunk.attempt)
+    yield show_rows(chunk.input_count)
+    yield show_rows(chunk.output_count)
+    yield show_seconds(running if ended is None else ended)
+    yield show_rows(speed)
+
+
+def gate_table(gates: Iterable[GateCount]) -> Table:
+    table = plain_table()
+    table.add_column("")
+    table.add_column("gate")
+    table.add_column("passed", justify="right")
+    table.add_column("failed", justify="right")
+    table.add_column("first failure", overflow="fold")
+    for gate in gates:
+        mark = Text("✗", style="bold red") if gate.failed else Text("✓", style="green")
+        failed = Text(f"{gate.failed:,}", style="red" if gate.failed else "dim")
+        table.add_row(mark, gate.gate, f"{gate.passed:,}", failed, gate.first_failure)
+    return table
+
+
+def _consent(status: RunStatus, now: datetime) -> Text:
+    asked = status.manifest.approval
+    needed = " and ".join(asked.roles) or "nobody"
+    lines = [Text(f"rule {asked.rule} asks {needed}")]
+    lines += [_approval_line(one, now) for one in status.approvals]
+    lines += [Text(f"! {role} is missing", style="yellow") for role in status.missing_roles]
+    return Text("\n").join(lines)
+
+
+def _approval_line(one: Approval, now: datetime) -> Text:
+    agreed = one.decision is Decision.APPROVED
+    signed = ", signed" if one.signature else ""
+    until = f", until {show_instant(one.expires_at)}" if agreed else f": {one.reason}"
+    expired = " (expired)" if agreed and one.expires_at <= now else ""
+    mark, style = ("✓", "green") if agreed and not expired else ("✗", "red")
+    said = f"{one.decision.lower()} by {one.principal} as {one.role}{signed}{until}{expired}"
+    return Text.assemble((f"{mark} ", style), said)
+
+
+def _actual_table(status: RunStatus) -> Table:
+    """The estimate against what has been taken so far."""
+    table = plain_table()
+    table.add_column("")
+    for name in ("estimated", "actual", "of it"):
+        table.add_column(name, justify="right")
+    for row in _actual_rows(status):
+        table.add_row(*row)
+    return table
+
+
+def _actual_rows(status: RunStatus) -> Iterator[tuple[str, str, str, str]]:
+    planned, taken = status.manifest.estimate, status.taken
+    read, out, seconds = planned.rows_read, planned.rows_out.expected, planned.seconds.expected
+    cost = planned.cost_usd.expected
+    yield "rows in", show_rows(read), show_rows(taken.rows_read), _share(taken.rows_read, read)
+    yield "rows out", show_rows(out), show_rows(taken.rows_out), _share(taken.rows_out, out)
+    yield (
+        "computing",
+        show_seconds(seconds),
+        show_seconds(taken.seconds),
+        _share(taken.seconds, seconds),
+    )
+    yield "cost", show_money(cost), show_money(taken.cost_usd), _share(taken.cost_usd, cost)
+
+
+def _share(actual: int | Decimal | None, expected: int | Decimal) -> str:
+    return f"{actual / expected:.0%}" if actual is not None and expected else "–"

@@ -1,0 +1,93 @@
+"""Looks for what was changed behind the platform's back, in the ledger and in the evidence.
+
+The ledger checks itself; here it is held against the evidence, which somebody who changes one of
+them would have to change alike (test_a_manifest_changed_in_the_evidence_is_found).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from backfill_platform.domain.approvals import Approval
+from backfill_platform.domain.errors import ApprovalRefused, EvidenceBroken
+from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.lifecycle import ChunkStatus
+from backfill_platform.evidence.bundle import EvidenceBundle
+from backfill_platform.evidence.chain import EvidenceRecord
+from backfill_platform.ledger.store import Ledger
+
+CheckSignature = Callable[[Approval], str]  # the key's fingerprint, or ApprovalRefused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    run_id: RunId
+    problems: tuple[str, ...]  # something was changed, or is gone
+    notes: tuple[str, ...]  # what has to be known, and proves nothing
+
+    @property
+    def holds(self) -> bool:
+        return not self.problems
+
+
+def verify_run(
+    ledger: Ledger, evidence: Path, run_id: RunId, *, check_signature: CheckSignature
+) -> Verification:
+    ours = [f"ledger: {problem}" for problem in ledger.verify_run(run_id)]
+    bundle = EvidenceBundle(evidence, run_id)
+    kept = [f"evidence: {problem}" for problem in _problems_of_bundle(ledger, bundle)]
+    return Verification(
+        run_id=run_id,
+        problems=(*ours, *kept),
+        notes=tuple(_notes_on_approvals(ledger, run_id, check_signature)),
+    )
+
+
+def _problems_of_bundle(ledger: Ledger, bundle: EvidenceBundle) -> Iterator[str]:
+    if not bundle.folder.exists():
+        yield f"{bundle.folder} is gone"
+        return
+    yield from _problems_of_manifest(ledger, bundle)
+    try:
+        records = bundle.records()
+    except EvidenceBroken:
+        yield f"{bundle.records_path.name} was changed at line {bundle.verify()}"
+        return
+    yield from _missing_records(ledger, bundle.run_id, records)
+
+
+def _problems_of_manifest(ledger: Ledger, bundle: EvidenceBundle) -> Iterator[str]:
+    if not bundle.manifest_path.exists():
+        yield f"{bundle.manifest_path.name} is gone"
+    elif bundle.manifest_path.read_text() != ledger.run(bundle.run_id).manifest_json:
+        yield f"{bundle.manifest_path.name} differs from the manifest in the ledger"
+
+
+def _missing_records(
+    ledger: Ledger, run_id: RunId, records: tuple[EvidenceRecord, ...]
+) -> Iterator[str]:
+    """A chain does not show that its last records were cut off; the ledger knows of them."""
+    kinds = {record.kind for record in records}
+    if "plan" not in kinds:
+        yield "the record of the plan is gone"
+    known = {record.body.get("text") for record in records if record.kind == "approval"}
+    for approval in ledger.approvals(run_id):
+        if approval.signed_text not in known:
+            yield f"the record of the decision of {approval.principal} is gone or differs"
+    published = [one for one in ledger.chunks(run_id) if one.status is ChunkStatus.PUBLISHED]
+    if published and "publication" not in kinds:
+        yield f"the record of the publication of {published[0].days} is gone"
+
+
+def _notes_on_approvals(
+    ledger: Ledger, run_id: RunId, check_signature: CheckSignature
+) -> Iterator[str]:
+    for approval in ledger.approvals(run_id):
+        who = f"{approval.decision.lower()} by {approval.principal} as {approval.role}"
+        if approval.signature is None:
+            yield f"{who}, not signed"
+            continue
+        try:
+            yield f"{who}, signed with {check_signature(approval)}"
+        except ApprovalRefused as refused:
+            yield f"{who}; with today's keys its signature does not count: {refused}"

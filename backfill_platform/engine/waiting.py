@@ -1,0 +1,108 @@
+"""What a run waits for, and what somebody may type next; one answer for every screen.
+
+It reckons with what is recorded. Whether a recorded approval still counts under today's policy and
+keys is judged where it matters: when the run starts and when it is published.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from backfill_platform.domain.approvals import Approval, ConsentPoint, Decision
+from backfill_platform.domain.lifecycle import RunState
+from backfill_platform.domain.manifests import Manifest
+
+_S = RunState
+
+_RUN = ("somebody to run it", "backfill run {run}")
+_CHUNKS = ("its chunks, which are being computed", "backfill watch {run}")
+_STOPPED = ("", "backfill plan {table} --dry-run")
+
+# By state: what it waits for, and the commands; where approvals decide, see `next_step`.
+_STEPS: Mapping[RunState, tuple[str, ...]] = {
+    _S.PLANNED: _RUN,
+    _S.AWAITING_APPROVAL: _RUN,
+    _S.APPROVED: _RUN,
+    _S.STAGING: _CHUNKS,
+    _S.STAGED: _CHUNKS,
+    _S.PUBLISHING: ("its publication, which has begun", "backfill publish {run}"),
+    _S.PUBLISHED: ("", "backfill validate {run}", "backfill history {table}"),
+    _S.SUPERSEDED: ("", "backfill history {table}"),
+    _S.ROLLED_BACK: ("", "backfill history {table}"),
+    _S.FAILED: (
+        "somebody to mend what it failed on",
+        "backfill validate {run}",
+        "backfill retry {run}",
+    ),
+    _S.REJECTED: _STOPPED,
+    _S.CANCELLED: _STOPPED,
+    _S.EXPIRED: _STOPPED,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextStep:
+    waits_for: str  # nothing when the run has come to its end
+    waits_for_somebody: bool  # for a person's word, and not for a worker
+    commands: tuple[str, ...]
+
+
+def missing_roles(
+    manifest: Manifest, approvals: Iterable[Approval], now: datetime
+) -> tuple[str, ...]:
+    """Roles that nobody else than the requester has agreed in, as far as it is recorded."""
+    given = Counter(
+        one.role
+        for one in approvals
+        if one.decision is Decision.APPROVED
+        and one.manifest_digest == manifest.digest
+        and one.principal != manifest.requested_by
+        and one.expires_at > now
+    )
+    return tuple((Counter(manifest.approval.roles) - given).elements())
+
+
+def next_step(state: RunState, manifest: Manifest, missing: tuple[str, ...]) -> NextStep:
+    if missing and _is_asked_before_staging(state, manifest):
+        return _ask(manifest, missing, "before anything is computed")
+    if state in {_S.VALIDATED, _S.AWAITING_PUBLISH}:
+        return _before_publication(manifest, missing)
+    waits_for, *commands = _STEPS[state]
+    named = {"run": manifest.run_id, "table": manifest.target.table}
+    return NextStep(
+        waits_for=waits_for,
+        waits_for_somebody=False,
+        commands=tuple(command.format(**named) for command in commands),
+    )
+
+
+def _is_asked_before_staging(state: RunState, manifest: Manifest) -> bool:
+    is_asked = manifest.approval.before is ConsentPoint.STAGING
+    return is_asked and state in {_S.PLANNED, _S.AWAITING_APPROVAL, _S.APPROVED}
+
+
+def _before_publication(manifest: Manifest, missing: tuple[str, ...]) -> NextStep:
+    run_id = manifest.run_id
+    if missing:
+        return _ask(manifest, missing, "before it is published")
+    return NextStep(
+        waits_for="somebody to publish it",
+        waits_for_somebody=True,
+        commands=(f"backfill compare {run_id}", f"backfill publish {run_id}"),
+    )
+
+
+def _ask(manifest: Manifest, missing: tuple[str, ...], when: str) -> NextStep:
+    """Consent before publication is given after a look at the difference."""
+    look = "show" if manifest.approval.before is ConsentPoint.STAGING else "compare"
+    signed = " --key FILE" if manifest.approval.signed else ""
+    approve = (
+        f"backfill approve {manifest.run_id} --as NAME --role {role}{signed}"
+        for role in dict.fromkeys(missing)
+    )
+    return NextStep(
+        waits_for=f"the approval of {' and '.join(missing)} {when}",
+        waits_for_somebody=True,
+        commands=(f"backfill {look} {manifest.run_id}", *approve),
+    )
