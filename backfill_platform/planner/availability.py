@@ -26,7 +26,7 @@ def source_available(draft: Draft) -> Finding:
     return conclude(
         Check.SOURCE_AVAILABLE,
         (note for used in _inputs(draft) for note in _presence_notes(draft, used)),
-        otherwise=f"{names} holds every day that is read",
+        otherwise=f"every day to publish is held by {names}, with no gap around them",
     )
 
 

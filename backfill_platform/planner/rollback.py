@@ -35,7 +35,7 @@ from backfill_platform.planner.impact import downstream_impact
 from backfill_platform.planner.plan import find_table
 from backfill_platform.planner.rollback_facts import RollbackFacts, RollbackRequest
 from backfill_platform.planner.rollback_reasons import asked_days, rollback_reasons
-from backfill_platform.planner.scope import name_days
+from backfill_platform.planner.wording import name_days
 
 NOTHING = Span(low=0, expected=0, high=0)
 NO_COST = Cost(low=Decimal(0), expected=Decimal(0), high=Decimal(0))
@@ -193,20 +193,17 @@ def _findings(
 
 
 def _rollback_possible(facts: RollbackFacts, days: PartitionSet) -> Finding:
-    until = facts.possible_until(days)
-    hours = facts.target.rollback_hours
+    until, hours = facts.possible_until(days), facts.target.rollback_hours
     is_over = until <= facts.now
+    said = f"what was replaced stays until {until:%Y-%m-%d %H:%M} UTC"
+    if is_over:
+        said = f"{said.replace('stays', 'was sure to stay')}, and goes with the next vacuum"
     staying = [day for day in facts.histories if day not in days]
     others = f"; {name_days(staying)} of the run stay as they are" if staying else ""
-    said = (
-        f"only until somebody vacuums the table: its files were kept until {until:%Y-%m-%d %H:%M} UTC"
-        if is_over
-        else f"until {until:%Y-%m-%d %H:%M} UTC"
-    )
     return Finding(
         check=Check.ROLLBACK_POSSIBLE,
         severity=Severity.WARN if is_over else Severity.PASS,
-        message=f"possible {said}; it can itself be rolled back for {hours} hours{others}",
+        message=f"{said}; this rollback can itself be rolled back for {hours} hours{others}",
     )
 
 

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 
 from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.publications import EMPTY_PARTITION
 from backfill_platform.planner.owed import current_entry
 from backfill_platform.planner.refusals import NO_REASON
 from backfill_platform.planner.rollback_facts import RollbackFacts, RollbackRequest
-from backfill_platform.planner.scope import name_days
+from backfill_platform.planner.wording import name_days
 
 SHOWN_FILES = 3
 
@@ -72,14 +73,17 @@ def _superseded(
         by_owner[current.run_id].append(day)
     for owner, its_days in sorted(by_owner.items()):
         yield (
-            f"{name_days(its_days)} is no longer owed to {facts.undone.run_id} but to {owner}; roll "
-            f"that run back first: `backfill rollback {owner}`{_or_the_others(request, facts)}"
+            f"{name_days(its_days)} is no longer owed to {facts.undone.run_id} but to {owner}; "
+            f"roll that run back first: `backfill rollback {owner}`"
+            f"{_or_the_others(request, facts)}"
         )
 
 
 def _or_the_others(request: RollbackRequest, facts: RollbackFacts) -> str:
     owed = [day for day in asked_days(request, facts) if facts.owed(day) is not None]
-    return f', or ask for the others alone: `--days "{name_days(owed)}"`' if owed else ""
+    if not owed:
+        return ""
+    return f', or ask for the others alone: `--days "{PartitionSet.of_days(owed)}"`'
 
 
 def _written_by_others(facts: RollbackFacts, days: Iterable[date]) -> Iterator[str]:
@@ -117,7 +121,7 @@ def _no_longer_there(facts: RollbackFacts, days: Iterable[date]) -> Iterator[str
 
 def _was_possible(facts: RollbackFacts, days: Iterable[date]) -> str:
     until = facts.possible_until(days)
-    return f"a rollback was possible until {until:%Y-%m-%d %H:%M} UTC; restate these days with a new run"
+    return f"that was sure until {until:%Y-%m-%d %H:%M} UTC; restate these days with a new run"
 
 
 def _held_by_others(facts: RollbackFacts, days: Iterable[date]) -> Iterator[str]:

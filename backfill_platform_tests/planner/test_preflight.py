@@ -78,6 +78,11 @@ def test_warm_up_before_the_start_of_the_source_is_a_warning():
     assert found.message.startswith("24 days of warm-up before 2024-12-01")
 
 
+def test_what_is_held_before_the_declared_start_is_nothing_to_warn_of():
+    catalog = make_world(source=replace(SOURCE, start=date(2025, 2, 20)))
+    assert finding(Check.SOURCE_AVAILABLE, catalog=catalog).severity is Severity.PASS
+
+
 def test_a_gap_in_the_warm_up_is_a_warning_that_names_its_days():
     held = PartitionSet.of_days(
         [*days("2025-02-01", "2025-02-09"), *days("2025-02-12", "2025-04-10")]
