@@ -1,0 +1,137 @@
+"""Gathers what the planner must know to undo a run, from ledger and target log, without a JVM."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from datetime import date, datetime
+from pathlib import Path
+
+from backfill_platform.domain.manifests import Manifest
+from backfill_platform.domain.modes import RunKind
+from backfill_platform.domain.partitions import PartitionSet
+from backfill_platform.domain.runs import AcceptedPartition
+from backfill_platform.engine.loading import read_manifest
+from backfill_platform.engine.platform import Platform
+from backfill_platform.lakehouse.delta_files import TableState
+from backfill_platform.lakehouse.delta_log import read_commit
+from backfill_platform.lakehouse.delta_tables import read_table_state
+from backfill_platform.lakehouse.former_files import former_state
+from backfill_platform.lakehouse.retention import rollback_hours
+from backfill_platform.planner.facts import TargetFacts
+from backfill_platform.planner.owed import History, Returned, owed_entry
+from backfill_platform.planner.rollback import former_versions
+from backfill_platform.planner.rollback_facts import FormerDay, RollbackFacts, RollbackRequest
+
+ALL = 1_000_000  # rollbacks of one table
+
+
+def gather_rollback_facts(platform: Platform, request: RollbackRequest) -> RollbackFacts:
+    record = platform.ledger.run(request.run_id)
+    undone = read_manifest(record)
+    table, now = undone.target.table, platform.clock()
+    path = platform.warehouse.table_path(table)
+    rollbacks = known_rollbacks(platform, table)
+    returned = returned_versions(rollbacks)
+    histories = _histories(platform, undone)
+    owed = _owed(histories, undone, returned)
+    return RollbackFacts(
+        now=now,
+        undone=undone,
+        state=record.state,
+        histories=histories,
+        returned=returned,
+        own_rollbacks=frozenset(
+            one.run_id for one in rollbacks if one.undoes and one.undoes.run_id == undone.run_id
+        ),
+        target=_target_facts(path, undone.target.partitions),
+        left=_left(path, owed),
+        before=_before(path, owed),
+        in_flight=platform.ledger.runs_in_flight(table, now),
+    )
+
+
+def known_rollbacks(platform: Platform, table: str) -> tuple[Manifest, ...]:
+    """The newest first, whatever became of them."""
+    records = platform.ledger.runs(table, kind=RunKind.ROLLBACK, limit=ALL)
+    return tuple(read_manifest(record) for record in records)
+
+
+def returned_versions(rollbacks: tuple[Manifest, ...]) -> Returned:
+    return {one.run_id: former_versions(one) for one in rollbacks}
+
+
+def _histories(platform: Platform, undone: Manifest) -> dict[date, History]:
+    """Only of the days that the run has changed: what it left as it was is not its doing."""
+    table = undone.target.table
+    histories = {
+        day: platform.ledger.accepted_history(table, day) for day in undone.target.partitions
+    }
+    return {
+        day: history
+        for day, history in histories.items()
+        if any(entry.run_id == undone.run_id for entry in history)
+    }
+
+
+def _owed(
+    histories: Mapping[date, History], undone: Manifest, returned: Returned
+) -> dict[date, AcceptedPartition]:
+    entries = {
+        day: owed_entry(history, undone.run_id, returned) for day, history in histories.items()
+    }
+    return {day: entry for day, entry in entries.items() if entry is not None}
+
+
+def _target_facts(path: Path, days: PartitionSet) -> TargetFacts:
+    state = read_table_state(path, days)
+    if state is None:
+        return TargetFacts(version=None, fingerprints={}, rows={}, bytes={}, rollback_hours=None)
+    held = state.restricted_to_held()
+    return TargetFacts(
+        version=held.version,
+        fingerprints=held.fingerprints,
+        rows=held.row_counts,
+        bytes=held.byte_counts,
+        rollback_hours=rollback_hours(state.configuration),
+    )
+
+
+def _left(path: Path, owed: Mapping[date, AcceptedPartition]) -> dict[date, str]:
+    states = [former_state(path, version, days) for version, days in _by_version(owed).items()]
+    return {day: digest for state in states if state for day, digest in state.fingerprints.items()}
+
+
+def _before(path: Path, owed: Mapping[date, AcceptedPartition]) -> dict[date, FormerDay]:
+    before: dict[date, FormerDay] = {}
+    for version, days in _by_version(owed).items():
+        state = former_state(path, version - 1, days)
+        logged = _landed_at(path, version)
+        for day in days:
+            replaced_at = logged or owed[day].accepted_at
+            before[day] = _former_day(path, version - 1, day, state, replaced_at)
+    return before
+
+
+def _former_day(
+    path: Path, version: int, day: date, state: TableState | None, replaced_at: datetime
+) -> FormerDay:
+    files = state.files.get(day, ()) if state else ()
+    return FormerDay(
+        version=version,
+        rows=sum(file.row_count for file in files) if state else None,
+        missing=tuple(file.path for file in files if not (path / file.path).exists()),
+        replaced_at=replaced_at,
+    )
+
+
+def _by_version(owed: Mapping[date, AcceptedPartition]) -> dict[int, PartitionSet]:
+    """A run that was published chunk by chunk landed in several versions."""
+    days: defaultdict[int, list[date]] = defaultdict(list)
+    for day, entry in owed.items():
+        days[entry.target_version].append(day)
+    return {version: PartitionSet.of_days(of_version) for version, of_version in days.items()}
+
+
+def _landed_at(path: Path, version: int) -> datetime | None:
+    """From then on Delta counts how long it keeps what was replaced."""
+    commit = read_commit(path, version)
+    return commit.committed_at if commit else None
