@@ -6,11 +6,10 @@ from datetime import date, datetime
 
 from backfill_platform.domain.approvals import ProposedChange, Requirement
 from backfill_platform.domain.estimates import CostRate, PastChunk
-from backfill_platform.domain.identity import RunId
-from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.limits import Limits
 from backfill_platform.domain.manifests import InputType, ReplacedManifest
 from backfill_platform.domain.partitions import PartitionSet
+from backfill_platform.domain.runs import RunInFlight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,16 +41,6 @@ class CodeFacts:
     is_committed: bool | None  # nothing where there is no repository
     container_image: str | None
     lock_digest: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunInFlight:
-    """A run of the same table that may still publish."""
-
-    run_id: RunId
-    state: RunState
-    days: PartitionSet
-    requested_by: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from backfill_platform.domain.findings import Check, Finding, Severity
 from backfill_platform.domain.modes import ExecutionMode, RunKind
+from backfill_platform.domain.runs import RunInFlight
 from backfill_platform.planner.availability import (
     privacy_allows,
     retention_allows,
@@ -15,7 +16,6 @@ from backfill_platform.planner.availability import (
 )
 from backfill_platform.planner.conclude import Note, conclude
 from backfill_platform.planner.draft import Draft
-from backfill_platform.planner.facts import RunInFlight
 from backfill_platform.planner.refusals import NO_REASON
 from backfill_platform.planner.wording import count_of, name_days
 

@@ -20,6 +20,7 @@ from backfill_platform.domain.limits import NO_LIMITS
 from backfill_platform.domain.manifests import InputType, Manifest
 from backfill_platform.domain.modes import ExecutionMode, Knowledge, RunKind
 from backfill_platform.domain.partitions import DayRange, PartitionSet
+from backfill_platform.domain.runs import RunInFlight
 from backfill_platform.domain.tables import (
     FileSource,
     Input,
@@ -32,7 +33,6 @@ from backfill_platform.planner.facts import (
     CodeFacts,
     Facts,
     InputFacts,
-    RunInFlight,
     TargetFacts,
     Terms,
 )
