@@ -111,7 +111,7 @@ class LosesItsServer:
         if statement.startswith(self.after):
             backend = connection.connection.dbapi_connection.info.backend_pid  # type: ignore[union-attr]
             with opened(str(connection.engine.url)) as other, writing(other) as killer:
-                killer.execute(sa.text("SELECT pg_terminate_backend(:pid)"), {"pid": backend})
+                killer.execute(sa.text("SELECT pg_terminate_backend(:pid, 5000)"), {"pid": backend})
 
 
 @pytest.mark.parametrize("statement", ["UPDATE run", "INSERT INTO run_event"])
@@ -153,7 +153,7 @@ def test_a_ledger_goes_on_after_its_server_was_restarted(postgresql_url: str) ->
     with opened(postgresql_url) as engine, writing(engine) as connection:
         connection.execute(
             sa.text(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
                 "WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
         )
