@@ -27,7 +27,7 @@ from backfill_platform.domain.modes import (
     ReferenceSemantics,
     RunKind,
 )
-from backfill_platform.domain.partitions import DayRange, PartitionSet
+from backfill_platform.domain.partitions import Boundary, DayRange, PartitionSet
 from backfill_platform.domain.plain import from_plain, to_plain
 from backfill_platform.domain.publications import EMPTY_PARTITION
 from backfill_platform.domain.transforms import InputWindow
@@ -80,6 +80,7 @@ class PinnedTarget:
     table: str
     publish_mode: PublishMode
     partitions: PartitionSet
+    boundary: Boundary  # what neither a chunk nor a publication may cut
     base_version: int | None
     base: Mapping[date, str]  # fingerprints of the partitions that were not empty
     schema_digest: str
@@ -139,6 +140,11 @@ class Manifest:
     @property
     def digest(self) -> str:
         return manifest_digest(manifest_json(self))
+
+    @property
+    def chunks(self) -> tuple[DayRange, ...]:
+        """As the plan cuts them; Dagster may cut otherwise, within limits and boundaries."""
+        return self.target.partitions.split(self.chunk_days, self.target.boundary)
 
     @property
     def input_snapshot(self) -> str:

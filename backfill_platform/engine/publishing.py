@@ -62,7 +62,7 @@ def publish_chunk(
     """`by_hand` says that somebody asked for this publication by itself, and that it does not only
     follow staging in the same launch."""
     manifest = load_manifest(platform, run_id)
-    refuse_cut(platform, manifest.target.table, days)
+    refuse_cut(manifest, days)
     _refuse_mode(manifest)
     refuse_stopped(platform, run_id)
     _refuse_unless_validated(platform, run_id, days)

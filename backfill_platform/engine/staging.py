@@ -52,9 +52,8 @@ def stage_days(
     """In the manifest's own chunks, one after the other: whoever cut `days` may not know its
     limits. The first chunk that does not pass ends it."""
     manifest = load_manifest(platform, run_id)
-    boundary = platform.catalog.tables[manifest.target.table].boundary
     done: list[StagedChunk] = []
-    for chunk in PartitionSet.of_range(days).split(manifest.chunk_days, boundary):
+    for chunk in PartitionSet.of_range(days).split(manifest.chunk_days, manifest.target.boundary):
         done.append(stage_chunk(platform, spark, run_id, chunk))
         if not done[-1].has_passed:
             break
@@ -75,7 +74,7 @@ def stage_chunk(
             f"{days} is not within the partitions of run {run_id} ({manifest.target.partitions}); "
             "plan a new run for it"
         )
-    refuse_cut(platform, manifest.target.table, days)
+    refuse_cut(manifest, days)
     transform = pinned_transform(platform, manifest)
     wait_for_chunk(platform, manifest)
     match claim_chunk(platform, manifest, days):

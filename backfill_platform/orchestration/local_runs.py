@@ -45,7 +45,7 @@ class LocalDagster:
         """A planned run, chunk by chunk; chunks that are staged already cost nothing."""
         manifest = load_manifest(self.platform, run_id)
         spec = self.platform.catalog.tables[manifest.target.table]
-        for days in manifest.target.partitions.split(manifest.chunk_days, spec.boundary):
+        for days in manifest.chunks:
             self.stage(spec, days, {tags.RUN: run_id})
             on_chunk(days)
 

@@ -165,6 +165,7 @@ def _pin_target(draft: Draft) -> PinnedTarget:
         table=intent.table,
         publish_mode=draft.spec.publish_mode,
         partitions=intent.days,
+        boundary=draft.spec.boundary,
         base_version=held.version,
         base={day: digest for day, digest in held.fingerprints.items() if day in intent.days},
         schema_digest=draft.catalog.contracts[intent.table].digest,

@@ -122,6 +122,7 @@ def _pin_target(
         table=spec.full_name,
         publish_mode=spec.publish_mode,
         partitions=days,
+        boundary=spec.boundary,
         base_version=held.version,
         base={day: digest for day, digest in held.fingerprints.items() if day in days},
         schema_digest=schema_digest,

@@ -39,7 +39,7 @@ from backfill_platform.domain.modes import (
     ReferenceSemantics,
     RunKind,
 )
-from backfill_platform.domain.partitions import DayRange, PartitionSet
+from backfill_platform.domain.partitions import Boundary, DayRange, PartitionSet
 from backfill_platform.domain.transforms import InputWindow
 from backfill_platform_tests.planner.generated import values_of
 
@@ -94,6 +94,7 @@ ONE = Manifest(
         table="silver.cases",
         publish_mode=PublishMode.REPLACE_PARTITIONS,
         partitions=PartitionSet.of_range(MARCH),
+        boundary=Boundary.DAY,
         base_version=7,
         base={DAY: "f"},
         schema_digest="schema",
