@@ -146,6 +146,7 @@ ONE = Manifest(
 Path = tuple[str | int, ...]
 
 OTHER_WORDS: dict[str, str] = {
+    "DAY": "WEEK",
     "BACKFILL": "REPLAY",
     "RESTATEMENT": "REPAIR",
     "UP_TO_SNAPSHOT": "AS_KNOWN_THEN",
