@@ -2,7 +2,7 @@
 
 Three things hold each other: the chain of events, the manifest with its digest, and the decisions
 with their ids. Whoever changes one without the others is found
-(test_any_tampering_with_a_run_is_found); the chain's last hash is in the evidence as well.
+(test_any_tampering_with_a_run_is_found).
 """
 
 import hashlib

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from backfill_platform.ledger.migrate import migrate
+from backfill_platform_tests.ledger.places import quick_place
 from backfill_platform_tests.ledger.postgresql import running_server
 
 BACKENDS = ("sqlite", "postgresql")
@@ -21,7 +22,7 @@ def fresh_ledger(backend: str) -> Iterator[str]:
         with running_server().database(_postgresql_template()) as name:
             yield running_server().url(name)
         return
-    with tempfile.TemporaryDirectory(prefix="ledger-") as folder:
+    with tempfile.TemporaryDirectory(prefix="ledger-", dir=quick_place()) as folder:
         yield f"sqlite:///{shutil.copy(_sqlite_template(), Path(folder) / 'ledger.db')}"
 
 
@@ -31,7 +32,7 @@ def empty_database(backend: str) -> Iterator[str]:
         with running_server().database() as name:
             yield running_server().url(name)
         return
-    with tempfile.TemporaryDirectory(prefix="ledger-") as folder:
+    with tempfile.TemporaryDirectory(prefix="ledger-", dir=quick_place()) as folder:
         yield f"sqlite:///{folder}/a/folder/ledger.db"
 
 

