@@ -1,7 +1,7 @@
 """Takes a principal's yes or no to a run, and refuses what would not count."""
 
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from backfill_platform.domain.approvals import Approval, Decision
 from backfill_platform.domain.errors import ApprovalRefused
@@ -37,10 +37,11 @@ def draft_approval(
     """What the principal would sign; `ssh-keygen -Y sign` may do it elsewhere."""
     manifest = load_manifest(platform, run_id)
     existing = platform.ledger.approvals(run_id)
-    known = next((one for one in existing if _says_the_same(one, principal, decision)), None)
+    now = platform.clock()
+    standing = (one for one in existing if _says_the_same(one, principal, decision, now))
+    known = next(standing, None)
     if known is not None:
         return known
-    now = platform.clock()
     return Approval(
         run_id=run_id,
         manifest_digest=manifest.digest,
@@ -108,10 +109,11 @@ def _keep(platform: Platform, approval: Approval) -> None:
         platform,
         approval.run_id,
         "approval",
-        key=f"approval:{approval.principal}:{approval.decision}:{approval.manifest_digest[:16]}",
+        key=f"approval:{approval.principal}:{approval.decision}:{approval.decided_at.isoformat()}",
         body={"text": approval.signed_text, "signature": approval.signature},
     )
 
 
-def _says_the_same(one: Approval, principal: str, decision: Decision) -> bool:
-    return one.principal == principal and one.decision is decision
+def _says_the_same(one: Approval, principal: str, decision: Decision, now: datetime) -> bool:
+    """One that has expired says nothing any more, and may be given anew."""
+    return one.principal == principal and one.decision is decision and one.expires_at > now

@@ -24,7 +24,7 @@ UNMEASURED = "files:"  # instead of a checksum, before the fingerprint of the fi
 
 def returned_rows(platform: Platform, manifest: Manifest) -> tuple[AcceptedRows, ...]:
     table, versions = manifest.target.table, former_versions(manifest)
-    returned = returned_versions(known_rollbacks(platform, table))
+    returned = returned_versions(known_rollbacks(platform.ledger, table))
     files = _files_by_day(platform, manifest)
     return tuple(
         _accepted_rows(

@@ -16,6 +16,7 @@ from backfill_platform.lakehouse.delta_log import read_commit
 from backfill_platform.lakehouse.delta_tables import read_table_state
 from backfill_platform.lakehouse.former_files import former_state
 from backfill_platform.lakehouse.retention import rollback_hours
+from backfill_platform.ledger.store import Ledger
 from backfill_platform.planner.facts import TargetFacts
 from backfill_platform.planner.owed import History, Returned, owed_entry
 from backfill_platform.planner.rollback import former_versions
@@ -29,7 +30,7 @@ def gather_rollback_facts(platform: Platform, request: RollbackRequest) -> Rollb
     undone = read_manifest(record)
     table, now = undone.target.table, platform.clock()
     path = platform.warehouse.table_path(table)
-    rollbacks = known_rollbacks(platform, table)
+    rollbacks = known_rollbacks(platform.ledger, table)
     returned = returned_versions(rollbacks)
     histories = _histories(platform, undone)
     owed = _owed(histories, undone, returned)
@@ -49,9 +50,9 @@ def gather_rollback_facts(platform: Platform, request: RollbackRequest) -> Rollb
     )
 
 
-def known_rollbacks(platform: Platform, table: str) -> tuple[Manifest, ...]:
+def known_rollbacks(ledger: Ledger, table: str) -> tuple[Manifest, ...]:
     """The newest first, whatever became of them."""
-    records = platform.ledger.runs(table, kind=RunKind.ROLLBACK, limit=ALL)
+    records = ledger.runs(table, kind=RunKind.ROLLBACK, limit=ALL)
     return tuple(read_manifest(record) for record in records)
 
 

@@ -47,7 +47,7 @@ def find_rollback(platform: Platform, request: RollbackRequest) -> Manifest | No
     undone = platform.ledger.run(request.run_id)
     known = [
         manifest
-        for manifest in known_rollbacks(platform, undone.table)
+        for manifest in known_rollbacks(platform.ledger, undone.table)
         if manifest.undoes and manifest.undoes.run_id == undone.run_id
     ]
     on_its_way = [one for one in known if state_of_plan(platform, one) in IN_FLIGHT]

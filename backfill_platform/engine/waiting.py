@@ -57,7 +57,7 @@ def missing_roles(
         for one in approvals
         if one.decision is Decision.APPROVED
         and one.manifest_digest == manifest.digest
-        and one.principal != manifest.requested_by
+        and one.principal.casefold() != manifest.requested_by.casefold()
         and one.expires_at > now
     )
     return tuple((Counter(manifest.approval.roles) - given).elements())

@@ -34,7 +34,7 @@ def record_approval(
     _require_utc(approval)
     record = lock_run(connection, approval.run_id)
     _refuse_stale_digest(record, approval)
-    known = _find_same(connection, approval)
+    known = _find_standing(connection, approval, now)
     if known is not None:
         return AlreadyRecorded(approval_id=build_approval_id(known), approval=known, run=record)
     _refuse_late_decision(record, approval)
@@ -81,13 +81,21 @@ def _write_event(
     move_run(connection, record.run_id, record.state, RunState.REJECTED, cause=cause, **event)
 
 
-def _find_same(connection: sa.Connection, approval: Approval) -> Approval | None:
+def _find_standing(
+    connection: sa.Connection, approval: Approval, now: datetime
+) -> Approval | None:
+    """One that has expired may be given anew; a rejection has no end."""
     row = connection.execute(
         sa.select(approval_table).where(
             approval_table.c.run_id == approval.run_id,
             approval_table.c.manifest_digest == approval.manifest_digest,
             approval_table.c.principal == approval.principal,
             approval_table.c.decision == approval.decision.value,
+            sa.or_(
+                approval_table.c.expires_at > now,
+                approval_table.c.decision == Decision.REJECTED.value,
+                approval_table.c.decided_at == approval.decided_at,
+            ),
         )
     ).first()
     return None if row is None else _read_approval(row)

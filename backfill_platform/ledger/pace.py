@@ -30,17 +30,19 @@ def read_past_chunks(connection: sa.Connection, table: str, limit: int) -> tuple
     return tuple(_read_past_chunk(row) for row in rows)
 
 
-def count_commits(connection: sa.Connection, run_id: RunId, since: datetime) -> int:
-    counted = connection.scalar(
-        sa.select(sa.func.count())
-        .select_from(publication)
+def read_commit_times(
+    connection: sa.Connection, run_id: RunId, since: datetime
+) -> tuple[datetime, ...]:
+    found = connection.scalars(
+        sa.select(publication.c.fact_at)
         .where(
             publication.c.run_id == run_id,
             publication.c.outcome == PublicationFact.LANDED.value,
             publication.c.fact_at >= since,
         )
+        .order_by(publication.c.fact_at)
     )
-    return counted or 0
+    return tuple(found)
 
 
 def _read_past_chunk(row: sa.Row[Any]) -> PastChunk:

@@ -85,7 +85,14 @@ approval = sa.Table(
     sa.Column("expires_at", UtcInstant, nullable=False),
     sa.Column("signature", sa.Text),
     _one_of("decision", Decision),
-    sa.UniqueConstraint("run_id", "manifest_digest", "principal", "decision"),
+    sa.UniqueConstraint(
+        "run_id",
+        "manifest_digest",
+        "principal",
+        "decision",
+        "decided_at",
+        name="uq_approval_decided",
+    ),
 )
 
 chunk_run = sa.Table(

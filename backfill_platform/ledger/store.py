@@ -303,9 +303,9 @@ class Ledger:
         with self._read() as connection:
             return _pace.read_past_chunks(connection, table, limit)
 
-    def commits_since(self, run_id: RunId, since: datetime) -> int:
+    def commit_times(self, run_id: RunId, since: datetime) -> tuple[datetime, ...]:
         with self._read() as connection:
-            return _pace.count_commits(connection, run_id, require_aware(since))
+            return _pace.read_commit_times(connection, run_id, require_aware(since))
 
     def measurements(
         self, run_id: RunId, days: Iterable[date] | None = None

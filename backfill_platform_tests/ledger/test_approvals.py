@@ -19,6 +19,8 @@ from backfill_platform_tests.ledger.samples import (
     rejection,
 )
 
+HOUR = timedelta(hours=1)
+
 
 @pytest.fixture
 def run(ledger: Ledger) -> RunRecord:
@@ -59,6 +61,15 @@ def test_the_same_decision_twice_equals_once(ledger: Ledger, run: RunRecord) -> 
     assert (again.approval, again.approval_id) == (approval(run), first.approval_id)
     assert ledger.approvals(run.run_id) == (approval(run),)
     assert len(ledger.events(run.run_id)) == 2
+
+
+def test_a_consent_that_has_expired_may_be_given_anew(ledger: Ledger, run: RunRecord) -> None:
+    first = approval(run)
+    ledger.record_approval(first, now=NOW)
+    renewed = approval(run, decided_at=first.expires_at, expires_at=first.expires_at + HOUR)
+    assert isinstance(ledger.record_approval(renewed, now=first.expires_at), Recorded)
+    assert ledger.approvals(run.run_id) == (first, renewed)
+    assert ledger.verify_run(run.run_id) == ()
 
 
 def test_each_principal_has_a_decision_of_their_own(ledger: Ledger, run: RunRecord) -> None:

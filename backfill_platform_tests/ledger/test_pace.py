@@ -67,12 +67,11 @@ def test_only_what_was_finished_is_a_past_chunk(ledger: Ledger, run_id: RunId) -
     assert ledger.past_chunks(TABLE) == (past(5, 50, 1),)
 
 
-def test_commits_are_counted_from_an_instant_on(ledger: Ledger, run_id: RunId) -> None:
+def test_commits_are_told_from_an_instant_on(ledger: Ledger, run_id: RunId) -> None:
     publish(ledger, run_id, january(1), version=1, now=NOW)
     publish(ledger, run_id, january(2), version=2, now=after(60))
     publish(ledger, run_id, january(3), version=3, now=after(90))
-    assert ledger.commits_since(run_id, after(60)) == 2
-    assert ledger.commits_since(run_id, after(91)) == 0
+    assert ledger.commit_times(run_id, after(60)) == (after(60), after(90))
 
 
 def test_only_what_landed_for_this_run_is_a_commit(ledger: Ledger, run_id: RunId) -> None:
@@ -80,4 +79,4 @@ def test_only_what_landed_for_this_run_is_a_commit(ledger: Ledger, run_id: RunId
     ledger.record_intent(intent(run_id, january(2)), now=NOW)
     lost = ledger.record_intent(intent(run_id, january(3)), now=NOW).intent.publication_id
     ledger.give_up_intent(lost, now=NOW)
-    assert ledger.commits_since(run_id, NOW) == 0
+    assert ledger.commit_times(run_id, NOW) == ()

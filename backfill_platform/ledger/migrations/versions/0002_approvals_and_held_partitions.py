@@ -38,7 +38,7 @@ PLANNED_COLUMNS = (
 KEPT = {
     "run": ("run_id", "origin"),
     "run_event": ("run_id, seq",),
-    "approval": ("approval_id", "run_id, manifest_digest, principal, decision"),
+    "approval": ("approval_id", "run_id, manifest_digest, principal, decision, decided_at"),
 }
 TRUNCATED = ("run", "run_event", "approval", "publication", "accepted_output")
 
@@ -114,7 +114,8 @@ def _create_approval() -> None:
             "manifest_digest",
             "principal",
             "decision",
-            name="uq_approval_run_id_manifest_digest_principal_decision",
+            "decided_at",
+            name="uq_approval_decided",
         ),
         sa.CheckConstraint(
             "decision IN ('APPROVED', 'REJECTED')", name=op.f("ck_approval_decision")
