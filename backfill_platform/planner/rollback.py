@@ -35,7 +35,7 @@ from backfill_platform.planner.impact import downstream_impact
 from backfill_platform.planner.plan import find_table
 from backfill_platform.planner.rollback_facts import RollbackFacts, RollbackRequest
 from backfill_platform.planner.rollback_reasons import asked_days, rollback_reasons
-from backfill_platform.planner.wording import name_days
+from backfill_platform.planner.wording import count_of, name_days
 
 NOTHING = Span(low=0, expected=0, high=0)
 NO_COST = Cost(low=Decimal(0), expected=Decimal(0), high=Decimal(0))
@@ -144,6 +144,7 @@ def _propose(spec: TableSpec, target: PinnedTarget) -> ProposedChange:
 
 def _estimate(target: PinnedTarget) -> Estimate:
     number = len(target.partitions)
+    what = count_of(number, "partition")
     return Estimate(
         rows_read=0,
         bytes_read=0,
@@ -151,7 +152,7 @@ def _estimate(target: PinnedTarget) -> Estimate:
         bytes_out=NOTHING,
         seconds=Span(low=0, expected=1, high=max(5, number // 100)),
         cost_usd=NO_COST,
-        basis=(f"nothing is read or computed: one commit of metadata for {number} partitions",),
+        basis=(f"nothing is read or computed: one commit of metadata for {what}",),
     )
 
 

@@ -34,6 +34,7 @@ from backfill_platform.engine.publishing import publish_chunk
 from backfill_platform.engine.records import bundle
 from backfill_platform.engine.rollback_planning import draft_rollback, plan_rollback
 from backfill_platform.engine.rolling_back import roll_back
+from backfill_platform.engine.shown_runs import shown_runs
 from backfill_platform.engine.staging import stage_chunk
 from backfill_platform.engine.starting import open_run
 from backfill_platform.ledger.migrate import migrate
@@ -268,6 +269,15 @@ def test_rows_that_no_run_wrote_come_back_and_are_named_by_their_files(lake):
     (seen,) = lake.ledger.accepted(BRONZE, [FOREIGN]).values()
     assert ("2025-01-09", "x", "99") in [row[:3] for row in rows(lake)]
     assert (seen.row_count, seen.checksum[:6]) == (1, "files:")
+
+
+def test_behind_a_rollback_stands_the_run_whose_files_came_back(lake):
+    first, second = run_of(lake, "first"), run_of(lake, "second")
+    wanted = [day(2), day(4), FOREIGN]
+    before = shown_runs(lake.ledger, BRONZE, wanted)
+    undo(lake, "second")
+    assert before == {day(2): first, day(4): second, FOREIGN: second}
+    assert shown_runs(lake.ledger, BRONZE, wanted) == {day(2): first, day(4): first}
 
 
 def test_a_day_that_held_nothing_becomes_empty(lake):
