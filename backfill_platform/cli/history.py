@@ -70,26 +70,19 @@ def _document(one: Contribution) -> dict[str, object]:
     return document
 
 
-def _table_screen(found: list[Contribution]) -> Screen:
-    """When it is narrow the reason gives way, never what a run has done."""
-    screen = plain_table()
-    rows = [_row(one) for one in found]
-    names = ("run", "kind", "state", "published", "seen now")
-    for place, name in enumerate(names):
-        widest = max(len(name), *(len(row[place]) for row in rows))
-        justify = "right" if place > 2 else "left"
-        screen.add_column(name, no_wrap=True, min_width=widest, justify=justify)
-    screen.add_column("why", no_wrap=True, overflow="ellipsis")
-    for row in rows:
-        screen.add_row(*row)
-    return screen
+def _table_screen(found: list[Contribution]) -> Text:
+    """Two lines a run: what it did, and below it where and why."""
+    return Text("\n").join(line for one in found for line in _lines(one))
 
 
-def _row(one: Contribution) -> tuple[str, ...]:
+def _lines(one: Contribution) -> tuple[Text, Text]:
     run = one.run
-    days = f"{show_days(run.days)} · " if run.days else ""
-    counts = f"{one.published:,}", f"{one.seen_now:,}"
-    return run.run_id, run.kind.value, run.state.value, *counts, f"{days}{run.reason}"
+    did = f"{one.published:,} published, {one.seen_now:,} seen now"
+    days = show_days(run.days) if run.days else "days unknown"
+    return (
+        Text.assemble((run.run_id, "bold"), f"  {run.kind}  {run.state}: {did}"),
+        Text(f"    {days} · {run.reason} ({run.actor})", style="dim"),
+    )
 
 
 def _tell_day(

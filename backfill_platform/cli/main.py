@@ -1,4 +1,5 @@
-"""The command `backfill`. A verb is a module of this folder with a function of the same name.
+"""The command `backfill`. A verb is a module of this folder with a function of the same name, one
+word, and stands in `PANELS`.
 
 A module is imported only when its verb is called, or when help is asked for, and imports what it
 needs when it runs: `backfill list` pays for nothing that `backfill run` needs. Here alone errors

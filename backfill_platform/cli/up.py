@@ -8,7 +8,6 @@ from rich.console import Console
 
 from backfill_platform.cli.environment import enter_project
 from backfill_platform.domain.errors import EngineUnavailable, SettingsInvalid
-from backfill_platform.lakehouse.connect_server import connect_server_command
 from backfill_platform.lakehouse.jars import jar_paths
 from backfill_platform.lakehouse.processes import (
     Service,
@@ -58,6 +57,9 @@ def _stop_on_signal() -> threading.Event:
 
 
 def _spark(settings: Settings) -> AbstractContextManager[Service]:
+    # Here, because it imports PySpark, and the help of all verbs reads this file.
+    from backfill_platform.lakehouse.connect_server import connect_server_command
+
     command = connect_server_command(
         session_config(jar_paths(settings.cache_dir), driver_memory=settings.spark_driver_memory),
         master=settings.spark_master,

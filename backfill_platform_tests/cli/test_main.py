@@ -1,21 +1,39 @@
 """The command line: verbs are found by their modules, refusals become one line and an exit code."""
 
+import importlib
+import pkgutil
+
 import pytest
 from typer.testing import CliRunner
 
+from backfill_platform import cli
 from backfill_platform.cli import main
-from backfill_platform.domain.errors import EngineUnavailable, SetupIncomplete
+from backfill_platform.domain.errors import ApprovalMissing, EngineUnavailable, SetupIncomplete
 
 
-def test_help_lists_the_verbs_and_no_other_module() -> None:
-    verbs = main.Verbs(name="backfill").list_commands(None)
+def verbs() -> set[str]:
+    """Modules of one word with a function of the same name."""
+    words = [module.name for module in pkgutil.iter_modules(cli.__path__) if "_" not in module.name]
+    return {
+        word for word in words if hasattr(importlib.import_module(f"{cli.__name__}.{word}"), word)
+    }
 
-    assert {"setup", "doctor"} <= set(verbs)
-    assert {"main", "checks", "environment"}.isdisjoint(verbs)
+
+def test_every_verb_has_its_place_in_the_help() -> None:
+    assert set(main.Verbs(name="backfill").list_commands(None)) == verbs()
 
 
-def test_an_unknown_verb_is_a_usage_error() -> None:
-    assert CliRunner().invoke(main.app, ["fly"]).exit_code == 2
+def test_an_unknown_verb_is_a_usage_error_that_names_its_like() -> None:
+    answer = CliRunner().invoke(main.app, ["plna"])
+
+    assert answer.exit_code == 2
+    assert "Did you mean 'plan'" in answer.stderr
+
+
+def test_the_exit_codes_stand_in_the_help() -> None:
+    answer = CliRunner().invoke(main.app, ["--help"], env={"COLUMNS": "200"})
+
+    assert "3 waits for somebody" in answer.stdout
 
 
 def test_a_refusal_is_one_line_and_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,6 +45,13 @@ def test_a_refusal_is_one_line_and_no_traceback(monkeypatch: pytest.MonkeyPatch)
     assert answer.stderr.startswith("settings-invalid: The settings are not usable")
 
 
-def test_what_may_succeed_later_has_an_exit_code_of_its_own() -> None:
-    assert main.exit_code(EngineUnavailable("busy")) == main.EXIT_TRY_AGAIN
-    assert main.exit_code(SetupIncomplete("no jars")) == main.EXIT_REFUSED
+@pytest.mark.parametrize(
+    ("refusal", "code"),
+    [
+        (EngineUnavailable("busy"), main.EXIT_TRY_AGAIN),
+        (ApprovalMissing("the lead's"), main.EXIT_WAITS),
+        (SetupIncomplete("no jars"), main.EXIT_REFUSED),
+    ],
+)
+def test_what_helps_has_an_exit_code_of_its_own(refusal, code) -> None:
+    assert main.exit_code(refusal) == code
