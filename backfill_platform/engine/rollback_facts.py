@@ -53,7 +53,8 @@ def gather_rollback_facts(platform: Platform, request: RollbackRequest) -> Rollb
 def known_rollbacks(ledger: Ledger, table: str) -> tuple[Manifest, ...]:
     """The newest first, whatever became of them."""
     records = ledger.runs(table, kind=RunKind.ROLLBACK, limit=ALL)
-    return tuple(read_manifest(record) for record in records)
+    manifests = (read_manifest(record) for record in records)
+    return tuple(manifest for manifest in manifests if manifest.undoes is not None)
 
 
 def returned_versions(rollbacks: tuple[Manifest, ...]) -> Returned:
