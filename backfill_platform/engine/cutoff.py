@@ -5,10 +5,12 @@ Publishing them would change nothing but the version, and wake everything downst
 
 from datetime import date
 
+from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.measurements import Content, content_by_day
 from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.engine.platform import Platform
+from backfill_platform.engine.shown_runs import shown_runs
 from backfill_platform.lakehouse.delta_tables import read_table_state
 from backfill_platform.lakehouse.paths import RUNS
 
@@ -20,6 +22,7 @@ def days_equal_to_accepted(
     somebody else wrote into has to be looked at by the publisher."""
     table = manifest.target.table
     accepted = platform.ledger.accepted(table, days)
+    shown = shown_runs(platform.ledger, table, days)
     state = read_table_state(platform.warehouse.table_path(table), PartitionSet.of_range(days))
     if state is None:
         return ()
@@ -30,5 +33,9 @@ def days_equal_to_accepted(
         if (now := accepted.get(day))
         and Content(now.row_count, now.checksum) == content
         and state.row_counts.get(day, 0) == now.row_count
-        and all(file.path.startswith(f"{RUNS}/{now.run_id}/") for file in state.files.get(day, ()))
+        and all(_lies_below(shown.get(day), file.path) for file in state.files.get(day, ()))
     )
+
+
+def _lies_below(run_id: RunId | None, path: str) -> bool:
+    return run_id is not None and path.startswith(f"{RUNS}/{run_id}/")

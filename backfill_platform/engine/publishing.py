@@ -19,7 +19,7 @@ from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.domain.publications import Publication, PublicationOutcome
 from backfill_platform.domain.runs import AcceptedPartition, AcceptedRows, PublicationIntent
 from backfill_platform.domain.verdicts import Gate
-from backfill_platform.engine.boundaries import refuse_cut
+from backfill_platform.engine.boundaries import refuse_cut, refuse_rollback
 from backfill_platform.engine.consents import refuse_without_consent
 from backfill_platform.engine.cutoff import days_equal_to_accepted
 from backfill_platform.engine.loading import load_manifest, read_manifest
@@ -62,6 +62,7 @@ def publish_chunk(
     """`by_hand` says that somebody asked for this publication by itself, and that it does not only
     follow staging in the same launch."""
     manifest = load_manifest(platform, run_id)
+    refuse_rollback(manifest)
     refuse_cut(manifest, days)
     _refuse_mode(manifest)
     refuse_stopped(platform, run_id)

@@ -13,6 +13,7 @@ from backfill_platform.domain.intents import Intent
 from backfill_platform.domain.lifecycle import NOT_BEGUN, STOPPED, RunState
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.partitions import PartitionSet
+from backfill_platform.engine.boundaries import refuse_rollback
 from backfill_platform.engine.consents import consent_of, refuse_without_consent
 from backfill_platform.engine.deployment import pinned_transform
 from backfill_platform.engine.inputs import moved_inputs
@@ -46,6 +47,7 @@ def open_run(
 def start_run(platform: Platform, run_id: RunId, *, publishes: bool = False) -> Manifest:
     """Ready for chunks; again for every chunk, and then only what may change is looked at."""
     manifest = load_manifest(platform, run_id)
+    refuse_rollback(manifest)
     state = platform.ledger.run(run_id).state
     if state in STOPPED:
         raise RunStopped(f"Run {run_id} is {state}; plan a new one with `backfill plan`")

@@ -24,6 +24,8 @@ NO_REASON = (
 def intent_reasons(intent: Intent, spec: TableSpec, catalog: Catalog) -> Iterator[str]:
     if not intent.reason.strip():
         yield NO_REASON
+    if intent.kind is RunKind.ROLLBACK:
+        yield "a ROLLBACK names the run that it undoes; plan it with `backfill rollback RUN`"
     if (intent.kind is RunKind.LIVE) != (intent.mode is ExecutionMode.LIVE):
         yield (
             f"kind {intent.kind} and mode {intent.mode} do not go together; LIVE goes with LIVE "

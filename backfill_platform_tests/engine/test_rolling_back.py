@@ -13,6 +13,7 @@ from deltalake import DeltaTable, write_deltalake
 from backfill_platform.domain.errors import (
     ApprovalMissing,
     ApprovalRefused,
+    ChunkRefused,
     GateFailed,
     PlanRefused,
     RunStopped,
@@ -36,7 +37,7 @@ from backfill_platform.engine.rollback_planning import draft_rollback, plan_roll
 from backfill_platform.engine.rolling_back import roll_back
 from backfill_platform.engine.shown_runs import shown_runs
 from backfill_platform.engine.staging import stage_chunk
-from backfill_platform.engine.starting import open_run
+from backfill_platform.engine.starting import open_run, start_run
 from backfill_platform.ledger.migrate import migrate
 from backfill_platform.planner.rollback import former_versions
 from backfill_platform.planner.rollback_facts import RollbackRequest
@@ -511,3 +512,19 @@ def test_the_evidence_of_both_runs_names_the_other_and_holds(lake):
     assert (own.body["undoes"], of_undone.body["rolled_back_by"]) == (second, rollback)
     assert [bundle(lake, one).verify() for one in (rollback, second)] == [None, None]
     assert [lake.ledger.verify_run(one) for one in (rollback, second)] == [(), ()]
+
+
+def test_a_rollback_is_neither_computed_nor_published_like_an_ordinary_run(lake):
+    manifest = plan_rollback(lake, request(lake, "second"))
+    with pytest.raises(ChunkRefused, match="backfill rollback"):
+        start_run(lake, manifest.run_id)
+    with pytest.raises(ChunkRefused, match="backfill rollback"):
+        publish_chunk(lake, manifest.run_id, days(3, 5))
+
+
+def test_what_equals_the_returned_content_is_not_published_again(lake, spark):
+    undo(lake, "second", days(3, 5))
+    land(lake.landing, days(3, 5), ROWS)
+    before = version_of(lake)
+    run_chunks(lake, spark, "as before", days(3, 5))
+    assert version_of(lake) == before
