@@ -49,7 +49,6 @@ from backfill_platform.engine.waiting import next_step
 
 if TYPE_CHECKING:
     from backfill_platform.domain.intents import Intent
-    from backfill_platform.domain.tables import TableSpec
     from backfill_platform.engine.platform import Platform
 
 
@@ -108,17 +107,15 @@ def plan(
     )
     platform = open_everything()
     spec = find_declared(platform, table)
-    _plan(platform, spec, build_intent(platform, spec, wish), choice, as_json=as_json)
+    _plan(platform, build_intent(platform, spec, wish), choice, as_json=as_json)
 
 
-def _plan(
-    platform: "Platform", spec: "TableSpec", intent: "Intent", choice: Choice, *, as_json: bool
-) -> None:
+def _plan(platform: "Platform", intent: "Intent", choice: Choice, *, as_json: bool) -> None:
     from backfill_platform.engine.planning import draft_manifest, plan_run
 
     drafted = None if choice is Choice.ACT else draft_manifest(platform, intent)
     if drafted is not None:
-        _show_draft(drafted, spec, choice, as_json=as_json)
+        _show_draft(drafted, choice, as_json=as_json)
     if not may_act(choice, f"Record it as {drafted.run_id}?" if drafted else ""):
         return
     recorded = plan_run(platform, intent)
@@ -127,19 +124,18 @@ def _plan(
         emit(_document(recorded, state))
         return
     if drafted is None or not _is_alike(drafted, recorded):
-        show(plan_screen(recorded, state=state, chunks=_count_chunks(recorded, spec)))
+        show(plan_screen(recorded, state=state))
     show(Text.assemble("\nRecorded: ", (recorded.run_id, "bold"), f" is {state}."))
     show_next(next_step(state, recorded, recorded.approval.roles).commands)
 
 
-def _show_draft(drafted: Manifest, spec: "TableSpec", choice: Choice, *, as_json: bool) -> None:
+def _show_draft(drafted: Manifest, choice: Choice, *, as_json: bool) -> None:
     """A program that would be asked gets its document when it is recorded, and not before."""
     if as_json and choice is Choice.SHOW:
         emit(_document(drafted, None))
         return
     console = make_console(stderr=as_json)
-    chunks = _count_chunks(drafted, spec)
-    console.print(plan_screen(drafted, state="would be planned", chunks=chunks))
+    console.print(plan_screen(drafted, state="would be planned"))
     if choice is Choice.SHOW:
         console.print("\nNothing is recorded; the same with --confirm records it, and then:")
         show_next(next_step(RunState.PLANNED, drafted, drafted.approval.roles).commands)
@@ -152,10 +148,6 @@ def _document(manifest: Manifest, state: RunState | None) -> dict[str, Any]:
         "manifest_digest": manifest.digest,
         "manifest": to_plain(manifest),
     }
-
-
-def _count_chunks(manifest: Manifest, spec: "TableSpec") -> int:
-    return len(manifest.target.partitions.split(manifest.chunk_days, spec.boundary))
 
 
 def _is_alike(drafted: Manifest, recorded: Manifest) -> bool:

@@ -42,10 +42,10 @@ _SEMANTICS = {
 
 
 def plan_screen(manifest: Manifest, *, state: str = "", chunks: int | None = None) -> Group:
-    """`chunks` is known where the table's declaration is; a manifest only bounds them."""
+    """`chunks` where they are not as the manifest cuts them: a rollback is one."""
     return Group(
         heading(f"{manifest.run_id}  {manifest.kind}", state),
-        sections(_plan_sections(manifest, chunks)),
+        sections(_plan_sections(manifest, chunks or len(manifest.chunks))),
     )
 
 
@@ -67,7 +67,7 @@ def sections(rows: Iterable[tuple[str, RenderableType]]) -> Table:
     return grid
 
 
-def _plan_sections(manifest: Manifest, chunks: int | None) -> Iterator[tuple[str, RenderableType]]:
+def _plan_sections(manifest: Manifest, chunks: int) -> Iterator[tuple[str, RenderableType]]:
     yield "why", _lines(_why(manifest))
     yield "changes", _lines(_changes(manifest))
     yield "reads", _lines(_reads(manifest))
@@ -180,9 +180,9 @@ def _follows(manifest: Manifest) -> Iterator[str]:
         yield f"  owned by {impact.owner}{through}"
 
 
-def _pace(manifest: Manifest, chunks: int | None) -> Iterator[str]:
+def _pace(manifest: Manifest, chunks: int) -> Iterator[str]:
     most = show_count(manifest.chunk_days, "day")
-    cut = f"{show_count(chunks, 'chunk') if chunks else 'chunks'} of at most {most}"
+    cut = f"{show_count(chunks, 'chunk')} of at most {most}"
     yield " · ".join((cut, *limit_sentences(manifest.safety.limits)))
     if manifest.safety.requires_manual_publish:
         yield "staged and judged, it waits for somebody to publish it"
@@ -211,7 +211,7 @@ def limit_sentences(limits: Limits) -> Iterator[str]:
 def finding_table(findings: tuple[Finding, ...]) -> Table:
     """What has to be read comes first."""
     order = (Severity.REFUSE, Severity.WARN, Severity.PASS)
-    table = Table.grid(padding=(0, 1, 0, 0))
+    table = Table.grid(padding=(0, 2, 0, 0))
     for found in sorted(findings, key=lambda one: order.index(one.severity)):
         mark, style = _MARKS[found.severity]
         name = found.check.replace("_", " ")

@@ -180,7 +180,7 @@ def _actual_table(status: RunStatus) -> Table:
 
 def _actual_rows(status: RunStatus) -> Iterator[tuple[str, str, str, str]]:
     planned, taken = status.manifest.estimate, status.taken
-    read, out, seconds = planned.rows_read, planned.rows_out.expected, planned.seconds.expected
+    read, out, seconds = taken.rows_planned, planned.rows_out.expected, planned.seconds.expected
     cost = planned.cost_usd.expected
     yield "rows in", show_rows(read), show_rows(taken.rows_read), _share(taken.rows_read, read)
     yield "rows out", show_rows(out), show_rows(taken.rows_out), _share(taken.rows_out, out)

@@ -17,6 +17,8 @@ from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.runs import RunRecord
 from backfill_platform.domain.verdicts import Gate, Verdict
 from backfill_platform.engine.loading import read_manifest
+from backfill_platform.engine.pacing import cost_of_rows
+from backfill_platform.engine.pacing import rows_read as rows_read_by
 from backfill_platform.engine.waiting import NextStep, missing_roles, next_step
 from backfill_platform.ledger.store import Ledger
 
@@ -30,6 +32,8 @@ MOVING = frozenset(
         RunState.PUBLISHING,
     }
 )
+
+_SMALL_CENT = Decimal("0.0001")
 
 _COMPUTED = frozenset({ChunkStatus.STAGED, ChunkStatus.VALIDATED, ChunkStatus.PUBLISHED})
 
@@ -48,9 +52,8 @@ class GateCount:
 class Taken:
     """What the run has taken so far, in the terms of its estimate."""
 
-    rows_read: (
-        int | None
-    )  # nothing where no chunk has counted; days that two chunks read count twice
+    rows_read: int | None  # over all chunks; nothing where none has counted
+    rows_planned: int  # of the same; days that two chunks need count twice
     rows_out: int
     seconds: int  # of computing, over all chunks
     cost_usd: Decimal | None  # at the rates of the plan
@@ -137,11 +140,13 @@ def _days_in(chunks: tuple[ChunkRecord, ...], statuses: frozenset[ChunkStatus]) 
 def _taken(manifest: Manifest, chunks: tuple[ChunkRecord, ...]) -> Taken:
     counted = [chunk.input_count for chunk in chunks if chunk.input_count is not None]
     rows_read = sum(counted) if counted else None
+    cost = None if rows_read is None else cost_of_rows(manifest, rows_read)
     return Taken(
         rows_read=rows_read,
+        rows_planned=sum(rows_read_by(manifest, days) for days in manifest.chunks),
         rows_out=sum(chunk.output_count or 0 for chunk in chunks),
         seconds=round(sum(seconds_of(chunk) or 0 for chunk in chunks)),
-        cost_usd=_cost_at_planned_rates(manifest, rows_read),
+        cost_usd=cost and cost.quantize(_SMALL_CENT, rounding=ROUND_HALF_UP),
     )
 
 
@@ -150,11 +155,3 @@ def seconds_of(chunk: ChunkRecord) -> float | None:
     if chunk.finished_at is None:
         return None
     return (chunk.finished_at - chunk.started_at).total_seconds()
-
-
-def _cost_at_planned_rates(manifest: Manifest, rows_read: int | None) -> Decimal | None:
-    planned = manifest.estimate
-    if rows_read is None or planned.rows_read == 0:
-        return None
-    cost = planned.cost_usd.expected * rows_read / planned.rows_read
-    return cost.quantize(Decimal("0.0001"), rounding=ROUND_HALF_UP)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from backfill_platform.domain.approvals import Approval, ConsentPoint, Decision
-from backfill_platform.domain.lifecycle import RunState
-from backfill_platform.domain.manifests import Manifest
+from backfill_platform.domain.lifecycle import IN_FLIGHT, RunState
+from backfill_platform.domain.manifests import Manifest, ReplacedManifest
 
 _S = RunState
 
@@ -66,6 +66,8 @@ def missing_roles(
 def next_step(state: RunState, manifest: Manifest, missing: tuple[str, ...]) -> NextStep:
     if missing and _is_asked_before_staging(state, manifest):
         return _ask(manifest, missing, "before anything is computed")
+    if manifest.undoes is not None and state in IN_FLIGHT:
+        return _before_rollback(manifest, manifest.undoes, missing)
     if state in {_S.VALIDATED, _S.AWAITING_PUBLISH}:
         return _before_publication(manifest, missing)
     waits_for, *commands = _STEPS[state]
@@ -93,9 +95,24 @@ def _before_publication(manifest: Manifest, missing: tuple[str, ...]) -> NextSte
     )
 
 
+def _before_rollback(
+    manifest: Manifest, undoes: ReplacedManifest, missing: tuple[str, ...]
+) -> NextStep:
+    """It computes nothing, so the same call carries it out."""
+    if missing:
+        return _ask(manifest, missing, "before it is published")
+    days = manifest.target.partitions
+    return NextStep(
+        waits_for="somebody to carry it out",
+        waits_for_somebody=True,
+        commands=(f'backfill rollback {undoes.run_id} --days "{days}"',),
+    )
+
+
 def _ask(manifest: Manifest, missing: tuple[str, ...], when: str) -> NextStep:
     """Consent before publication is given after a look at the difference."""
-    look = "show" if manifest.approval.before is ConsentPoint.STAGING else "compare"
+    is_staged = manifest.approval.before is ConsentPoint.PUBLICATION and manifest.undoes is None
+    look = "compare" if is_staged else "show"
     signed = " --key FILE" if manifest.approval.signed else ""
     approve = (
         f"backfill approve {manifest.run_id} --as NAME --role {role}{signed}"

@@ -6,7 +6,9 @@ from datetime import timedelta
 import pytest
 
 from backfill_platform.domain.approvals import Approval, ConsentPoint, Decision, Requirement
+from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import RunState
+from backfill_platform.domain.manifests import ReplacedManifest
 from backfill_platform.domain.verdicts import Gate
 from backfill_platform.engine.pace import measure_pace
 from backfill_platform.engine.planning import plan_run
@@ -71,7 +73,7 @@ def test_a_planned_run_waits_for_somebody_to_run_it(platform, manifest):
 def test_what_was_taken_stands_beside_the_estimate(platform, manifest):
     stage_whole_in_two(platform.ledger, manifest)
     taken = read_status(platform.ledger, manifest.run_id, NOW).taken
-    assert (taken.rows_read, taken.rows_out, taken.seconds) == (12, 12, 24)
+    assert (taken.rows_read, taken.rows_planned, taken.rows_out, taken.seconds) == (12, 12, 12, 24)
     assert taken.cost_usd == manifest.estimate.cost_usd.expected
 
 
@@ -153,6 +155,12 @@ def test_a_validated_run_that_lacks_consent_is_compared_and_then_approved(manife
         f"backfill compare {manifest.run_id}",
         f"backfill approve {manifest.run_id} --as NAME --role lead",
     )
+
+
+def test_a_rollback_is_carried_out_by_asking_for_it_again(manifest):
+    undone = ReplacedManifest(run_id=RunId("bf-1"), manifest_digest="d")
+    step = next_step(S.AWAITING_APPROVAL, replace(manifest, undoes=undone), ())
+    assert step.commands == (f'backfill rollback bf-1 --days "{DAYS}"',)
 
 
 def test_following_ends_when_the_run_has_come_to_rest(platform, manifest):
