@@ -69,9 +69,7 @@ def make_staging_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
         with told_to_dagster():
             manifest = open_launched_run(context, platform, spec)
             context.instance.add_run_tags(context.run.run_id, _run_tags(manifest))
-            chunk = stage_days(
-                platform, pyspark.spark_session, manifest.run_id, step_days(context)
-            )
+            chunk = stage_days(platform, pyspark.spark_session, manifest.run_id, step_days(context))
         for day, metadata in _staged_by_day(chunk):
             context.add_asset_metadata(metadata, staging_key(spec), day)
         return dg.MaterializeResult(metadata=_run_metadata(platform, manifest))

@@ -10,6 +10,7 @@ from functools import partial
 
 import dagster as dg
 from dagster_pyspark import PySparkResource
+from dagster_shared.error import SerializableErrorInfo
 from pyspark.sql import SparkSession
 
 from backfill_platform.domain.errors import LaunchFailed
@@ -109,6 +110,12 @@ def _first_failure(result: dg.ExecuteInProcessResult) -> str:
     for event in result.all_events:
         if event.is_step_failure:
             error = event.step_failure_data.error
-            text = (error.cause or error).message if error else event.message or ""
+            text = _said(error.cause or error) if error else event.message or ""
             return text.partition("JVM stacktrace:")[0].strip()
     return "the run failed before its first step"
+
+
+def _said(error: SerializableErrorInfo) -> str:
+    """Without the name of the error's class, which Dagster puts before it."""
+    name, colon, said = error.message.partition(": ")
+    return said if colon and name.rpartition(".")[2] == error.cls_name else error.message

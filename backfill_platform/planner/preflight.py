@@ -17,7 +17,7 @@ from backfill_platform.planner.availability import (
 from backfill_platform.planner.conclude import Note, conclude
 from backfill_platform.planner.draft import Draft
 from backfill_platform.planner.refusals import NO_REASON
-from backfill_platform.planner.wording import count_of, name_days
+from backfill_platform.planner.wording import count_of, name_bytes, name_days, name_hours
 
 NEVER_PUBLISHES = (ExecutionMode.DRY_RUN, ExecutionMode.RECONCILIATION)
 
@@ -54,7 +54,7 @@ def stream_state(draft: Draft) -> Finding:
 
 def capacity(draft: Draft) -> Finding:
     free, most = draft.facts.free_bytes, draft.estimate.bytes_out.high
-    room = f"{free:,} bytes are free and up to {most:,} may be written"
+    room = f"{name_bytes(free)} are free and up to {name_bytes(most)} may be written"
     return conclude(Check.CAPACITY, _capacity_notes(free, most, room), otherwise=room)
 
 
@@ -65,7 +65,7 @@ def rollback_possible(draft: Draft) -> Finding:
         _rollback_notes(len(days), hours),
         otherwise=(
             f"what is replaced in {count_of(len(days), 'partition')} stays for "
-            f"{count_of(hours or 0, 'hour')} after publication"
+            f"{name_hours(hours or 0)} after publication"
             if days
             else "nothing is replaced: rolling back empties what this run fills"
         ),
@@ -173,7 +173,7 @@ def _rollback_notes(replaced: int, hours: int | None) -> Iterator[Note]:
     elif hours < SHORT_ROLLBACK_HOURS:
         yield (
             Severity.WARN,
-            f"what is replaced in {partitions} stays for {count_of(hours, 'hour')} only after "
+            f"what is replaced in {partitions} stays for {name_hours(hours)} only after "
             "publication; there is no rolling back then",
         )
 

@@ -35,7 +35,7 @@ from backfill_platform.planner.impact import downstream_impact
 from backfill_platform.planner.plan import find_table
 from backfill_platform.planner.rollback_facts import RollbackFacts, RollbackRequest
 from backfill_platform.planner.rollback_reasons import asked_days, rollback_reasons
-from backfill_platform.planner.wording import count_of, name_days
+from backfill_platform.planner.wording import count_of, name_days, name_hours
 
 NOTHING = Span(low=0, expected=0, high=0)
 NO_COST = Cost(low=Decimal(0), expected=Decimal(0), high=Decimal(0))
@@ -205,7 +205,7 @@ def _rollback_possible(facts: RollbackFacts, days: PartitionSet) -> Finding:
     return Finding(
         check=Check.ROLLBACK_POSSIBLE,
         severity=Severity.WARN if is_over else Severity.PASS,
-        message=f"{said}; this rollback can itself be rolled back for {hours} hours{others}",
+        message=f"{said}; this rollback can itself be rolled back for {name_hours(hours or 0)}{others}",
     )
 
 

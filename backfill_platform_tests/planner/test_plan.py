@@ -196,7 +196,7 @@ def test_all_reasons_come_at_once_and_each_once():
         ["2026-07-05", "lies", "in"],
         ["input", "landing.events", "holds"],
         ["run", OTHER_RUN, "of"],
-        ["0", "bytes", "are"],
+        ["0", "B", "are"],
         ["80,500", "rows", "to"],
     ]
 

@@ -198,7 +198,7 @@ def test_a_disk_without_room_for_twice_the_estimate_is_refused():
 @pytest.mark.parametrize(
     ("facts", "severity", "said"),
     [
-        (FACTS, Severity.PASS, "in 1 partition stays for 168 hours"),
+        (FACTS, Severity.PASS, "in 1 partition stays for 7 days"),
         (with_target(fingerprints={}), Severity.PASS, "nothing is replaced"),
         (with_target(rollback_hours=None), Severity.WARN, "nobody knows how long"),
         (with_target(rollback_hours=23), Severity.WARN, "for 23 hours only"),
