@@ -1,5 +1,7 @@
 """What the inputs of a table hold now, read from Delta logs and daily folders without a JVM."""
 
+from datetime import date
+
 from backfill_platform.domain.errors import PlanRefused
 from backfill_platform.domain.intents import Intent
 from backfill_platform.domain.manifests import InputType, Manifest, PinnedInput
@@ -18,18 +20,25 @@ def gather_input(platform: Platform, intent: Intent, used: Input) -> InputFacts:
 
 
 def full_range(platform: Platform, spec: TableSpec) -> PartitionSet:
-    """From the table's start to the last day that every input holds, in whole units."""
+    """From the first to the last day that every input holds, in whole units."""
     today = platform.clock().date()
     everything = DayRange(spec.start, max(today, spec.start) + ONE_DAY)
     held = [_input_facts(platform, used.name, everything).days_present for used in spec.inputs]
     missing = [used.name for used, days in zip(spec.inputs, held, strict=True) if days is None]
     if missing:
         raise PlanRefused((f"{', '.join(missing)} holds nothing since {spec.start}; load it",))
-    end = min(days.span.end_exclusive for days in held if days is not None)
-    end = spec.boundary.start_of(end)  # a month that has begun is not a month yet
-    if end <= spec.start:
-        raise PlanRefused((f"{spec.full_name}: the inputs hold no whole {spec.boundary} yet",))
-    return PartitionSet.of_range(DayRange(spec.start, end))
+    spans = [days.span for days in held if days is not None]
+    return _whole_units(spec, max(span.start for span in spans), min(span.last for span in spans))
+
+
+def _whole_units(spec: TableSpec, first: date, last: date) -> PartitionSet:
+    """A month that began before the first day, or has not ended, is not a month of data."""
+    boundary = spec.boundary
+    start = first if boundary.start_of(first) == first else boundary.next_start(first)
+    end = boundary.start_of(last + ONE_DAY)
+    if end <= start:
+        raise PlanRefused((f"{spec.full_name}: the inputs hold no whole {boundary} yet",))
+    return PartitionSet.of_range(DayRange(start, end))
 
 
 def moved_inputs(platform: Platform, manifest: Manifest) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """What a run is expected to write, to take and to cost: ranges, and on what each of them rests.
 
-Rows and bytes read are exact. The rest comes from earlier chunks of the same table, or else from
-what its partitions hold now, or else from defaults that say that they are defaults. Only integers
+Rows and bytes read are exact. The rest comes from what is to be replaced, from earlier chunks of the
+same table, or else from defaults that say that they are defaults. Only integers
 and decimals leave this file, so a manifest has one text.
 """
 
@@ -26,6 +26,7 @@ DEFAULT_ROWS_PER_SECOND = Span(low=5_000, expected=20_000, high=80_000)
 DEFAULT_START_UP_SECONDS = 10  # of each chunk
 DEFAULT_OUTPUT_FACTOR = 5  # up to so many times fewer or more rows than the days themselves hold
 DEFAULT_BYTES_PER_ROW = 100
+ABOUT = "give or take a third"
 
 MILLION = Decimal(1_000_000)
 CENT, SMALL_CENT = Decimal("0.01"), Decimal("0.0001")
@@ -47,6 +48,10 @@ class _Guess:
     def at_least(self, floor: Fraction) -> "_Guess":
         low, expected, high = (max(one, floor) for one in (self.low, self.expected, self.high))
         return _Guess(low, expected, high, self.basis)
+
+    def spanning(self, other: "_Guess") -> "_Guess":
+        low, high = min(self.low, other.low), max(self.high, other.high)
+        return _Guess(low, (self.expected + other.expected) / 2, high, self.basis)
 
     def whole(self) -> Span:
         return Span(
@@ -95,19 +100,20 @@ def reckon_cost(rows_read: int, rate: CostRate) -> Cost:
 
 
 def _guess_rows_out(work: Workload, past: Sequence[PastChunk], target: TargetFacts) -> _Guess:
-    by_rows = [Fraction(one.rows_out, one.rows_read) for one in past if one.rows_read]
-    if by_rows:
-        basis = f"rows written from {_chunks(by_rows)}, by the rows that each read"
-        return _spread(by_rows, basis).times(work.rows_by_chunks)
+    """By partition, and not by the rows that were read: much of those may be warm-up."""
+    held = [rows for _, rows in sorted(target.rows.items())]
+    if len(held) * 2 >= work.partitions:
+        basis = f"rows written as {count_of(len(held), 'partition')} to replace hold now, {ABOUT}"
+        return _about(Fraction(sum(held), len(held)), basis).times(work.partitions)
     by_partition = [Fraction(one.rows_out, one.partitions) for one in past if one.partitions]
     if by_partition:
         basis = f"rows written from {_chunks(by_partition)}, by partition"
         return _spread(by_partition, basis).times(work.partitions)
-    held = [Fraction(rows) for _, rows in sorted(target.rows.items())]
-    if held:
-        basis = f"rows written from the {len(held)} partitions that the target holds now"
-        return _spread(held, basis).times(work.partitions)
     return _default_rows_out(work)
+
+
+def _about(amount: Fraction, basis: str) -> _Guess:
+    return _Guess(amount * Fraction(3, 4), amount, amount * Fraction(4, 3), basis)
 
 
 def _default_rows_out(work: Workload) -> _Guess:
@@ -131,21 +137,21 @@ def _bytes_per_row(work: Workload, target: TargetFacts) -> tuple[Fraction, str]:
 
 
 def _guess_seconds(work: Workload, past: Sequence[PastChunk]) -> _Guess:
-    """Half of what the fastest earlier chunk took is what any chunk takes, however small."""
-    by_rows = [one for one in past if one.rows_read and one.seconds > 0]
-    by_partition = [one for one in past if one.partitions and one.seconds > 0]
-    if by_rows:
-        start_up = _start_up(by_rows)
-        paces = [(Fraction(one.seconds) - start_up) / (one.rows_read or 1) for one in by_rows]
-        basis = f"duration from {_chunks(paces)}, by the rows that each read"
-        amount = work.rows_by_chunks
-    elif by_partition:
-        start_up = _start_up(by_partition)
-        paces = [(Fraction(one.seconds) - start_up) / one.partitions for one in by_partition]
-        basis, amount = f"duration from {_chunks(paces)}, by partition", work.partitions
-    else:
+    """By the rows read and by the partitions written: which of the two a transform's time follows
+    is not known, so the range covers both."""
+    timed = [one for one in past if one.partitions and one.seconds > 0]
+    if not timed:
         return _default_seconds(work)
-    return _spread(paces, basis).times(amount, plus=start_up * len(work.chunks))
+    start_up = _start_up(timed)
+    by_partition = [(Fraction(one.seconds) - start_up) / one.partitions for one in timed]
+    basis = f"duration from {_chunks(by_partition)}, by partition"
+    guess = _spread(by_partition, basis).times(work.partitions)
+    counted = [one for one in timed if one.rows_read]
+    if counted:
+        by_rows = [(Fraction(one.seconds) - start_up) / (one.rows_read or 1) for one in counted]
+        basis = f"duration from {_chunks(by_rows)}, by rows read and by partition"
+        guess = _spread(by_rows, basis).times(work.rows_by_chunks).spanning(guess)
+    return guess.times(1, plus=start_up * len(work.chunks))
 
 
 def _start_up(past: Iterable[PastChunk]) -> Fraction:

@@ -41,21 +41,26 @@ def test_rows_and_bytes_read_are_exact_sums_over_the_input_range():
     assert (read.rows_read, read.bytes_read) == (69 * 100, 69 * 1_000)
 
 
-def test_rows_written_follow_the_rows_that_earlier_chunks_read():
+def test_rows_written_follow_the_partitions_of_earlier_chunks():
     found = estimate(chunk(rows_out=40), chunk(rows_out=50), chunk(rows_out=60))
-    assert found.rows_out == Span(low=504, expected=600, high=696)
+    assert found.rows_out == Span(low=84, expected=100, high=116)
 
 
-def test_rows_written_follow_the_partitions_where_nobody_counted_the_input():
-    past = [chunk(rows_read=None, rows_out=rows) for rows in (40, 50, 60)]
-    assert estimate(*past).rows_out == Span(low=84, expected=100, high=116)
-
-
-def test_rows_written_follow_what_the_target_holds_where_nothing_ran_yet():
-    rows = dict.fromkeys(TEN_DAYS, 10)
-    found = estimate(target=replace(EMPTY, rows=rows))
+def test_rows_written_do_not_follow_the_rows_read_which_may_be_warm_up():
+    much_warm_up = chunk(rows_read=100_000, rows_out=50)
+    found = estimate(much_warm_up, chunk(), chunk())
     assert found.rows_out == Span(low=100, expected=100, high=100)
-    assert "the 10 partitions that the target holds now" in found.basis[1]
+
+
+def test_rows_written_are_about_those_that_are_replaced():
+    found = estimate(chunk(), target=replace(EMPTY, rows=dict.fromkeys(TEN_DAYS, 9)))
+    assert found.rows_out == Span(low=67, expected=90, high=120)
+    assert "10 partitions to replace hold now, give or take a third" in found.basis[1]
+
+
+def test_a_few_partitions_that_are_held_say_little_of_many_that_are_not():
+    found = estimate(chunk(), target=replace(EMPTY, rows={date(2025, 3, 1): 900}))
+    assert found.rows_out == estimate(chunk()).rows_out
 
 
 def test_rows_written_are_guessed_widely_where_nothing_is_known():
@@ -66,18 +71,18 @@ def test_rows_written_are_guessed_widely_where_nothing_is_known():
 
 def test_one_earlier_chunk_gives_a_range_all_the_same():
     found = estimate(chunk())
-    assert found.rows_out == Span(low=300, expected=600, high=1_200)
+    assert found.rows_out == Span(low=50, expected=100, high=200)
     assert "1 earlier chunk of this table (few, so from half to twice)" in found.basis[1]
 
 
 def test_bytes_written_are_those_of_a_row_in_the_target():
     target = replace(EMPTY, rows={date(2025, 3, 1): 10}, bytes={date(2025, 3, 1): 70})
     found = estimate(chunk(), chunk(), chunk(), target=target)
-    assert found.bytes_out == Span(low=4_200, expected=4_200, high=4_200)
+    assert found.bytes_out == Span(low=700, expected=700, high=700)
 
 
 def test_bytes_written_are_those_of_a_row_of_the_inputs_where_there_is_no_target():
-    assert estimate(chunk(), chunk(), chunk()).bytes_out.expected == 600 * 50
+    assert estimate(chunk(), chunk(), chunk()).bytes_out.expected == 100 * 50
 
 
 def test_the_duration_of_equal_chunks_is_that_of_the_earlier_ones():
@@ -86,8 +91,13 @@ def test_the_duration_of_equal_chunks_is_that_of_the_earlier_ones():
 
 
 def test_every_chunk_pays_for_its_start_however_small_it_is():
-    past = [chunk(rows_read=6_000_000, seconds=8.0)] * 3
+    past = [replace(chunk(rows_read=6_000_000, seconds=8.0), partitions=5_000_000)] * 3
     assert estimate(*past).seconds.expected == 2 * 4
+
+
+def test_the_duration_spans_what_rows_and_what_partitions_would_say():
+    past = [chunk(rows_read=6_000_000, seconds=8.0)] * 3
+    assert estimate(*past).seconds == Span(low=8, expected=12, high=16)
 
 
 def test_the_duration_follows_the_partitions_where_nobody_counted_the_input():

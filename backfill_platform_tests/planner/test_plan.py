@@ -250,9 +250,7 @@ def test_whole_months_pass_and_are_cut_between_months_only():
 
 def test_a_rollback_by_name_alone_is_refused():
     """It would meet the rule for rollbacks and compute whatever it liked."""
-    assert "plan it with `backfill rollback RUN`" in reasons(
-        replace(INTENT, kind=RunKind.ROLLBACK)
-    )
+    assert "plan it with `backfill rollback RUN`" in reasons(replace(INTENT, kind=RunKind.ROLLBACK))
 
 
 def test_a_live_kind_in_another_mode_is_refused():
