@@ -4,6 +4,7 @@ What `run` and `retry` have in common. Through Dagster, so that it stands beside
 launched; whether it may be published is asked of the engine, which asks again when it publishes.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -18,7 +19,8 @@ from backfill_platform.cli.output import emit, make_console, show, show_next
 from backfill_platform.cli.status import describe_status
 from backfill_platform.cli.status_screen import status_screen
 from backfill_platform.domain.clock import utc_now
-from backfill_platform.domain.errors import ApprovalMissing
+from backfill_platform.domain.errors import ApprovalMissing, LaunchFailed
+from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.modes import ExecutionMode
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.engine.status import RunStatus, read_status
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from backfill_platform.engine.platform import Platform
     from backfill_platform.ledger.store import Ledger
 
+_CLASS = re.compile(r"^[\w.]+\.(?=\w+: )")
 _NEVER_PUBLISHED = {ExecutionMode.DRY_RUN, ExecutionMode.RECONCILIATION}
 
 
@@ -47,11 +50,21 @@ def carry_out(status: RunStatus, ledger: "Ledger", *, as_json: bool) -> None:
     from backfill_platform.orchestration.local_runs import open_local_dagster
 
     run_id = status.run.run_id
-    with open_local_dagster(settings) as dagster, _progress(status) as staged:
+    with open_local_dagster(settings) as dagster, told_next(run_id), _progress(status) as staged:
         dagster.stage_run(run_id, on_chunk=staged)
         if _may_be_published(dagster.platform, status):
             dagster.publish_run(run_id)
     tell_end(read_status(ledger, run_id, utc_now()), as_json=as_json)
+
+
+@contextmanager
+def told_next(run_id: RunId) -> Iterator[None]:
+    """What failed inside Dagster, without the name of its class, and where to look."""
+    try:
+        yield
+    except LaunchFailed as failed:
+        said = _CLASS.sub("", str(failed))
+        raise LaunchFailed(f"{said}\nNext: backfill status {run_id}") from failed
 
 
 def tell_end(status: RunStatus, *, as_json: bool) -> None:

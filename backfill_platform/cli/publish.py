@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import typer
 from rich.text import Text
 
-from backfill_platform.cli.carrying_out import tell_end
+from backfill_platform.cli.carrying_out import tell_end, told_next
 from backfill_platform.cli.confirming import Choice, may_act, read_choice
 from backfill_platform.cli.environment import enter_project
 from backfill_platform.cli.figures import show_count, show_days
@@ -54,7 +54,8 @@ def publish(
                 _refuse_without_consent(platform, found)
             if not may_act(choice, f"Publish {show_count(len(wanted), 'partition')} of {run_id}?"):
                 return
-            dagster.publish_run(run_id, wanted)
+            with told_next(run_id):
+                dagster.publish_run(run_id, wanted)
         tell_end(read_status(platform.ledger, run_id, utc_now()), as_json=as_json)
 
 
