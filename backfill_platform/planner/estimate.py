@@ -1,7 +1,7 @@
 """What a run is expected to write, to take and to cost: ranges, and on what each of them rests.
 
-Rows and bytes read are exact. The rest comes from what is to be replaced, from earlier chunks of the
-same table, or else from defaults that say that they are defaults. Only integers
+Rows and bytes read are exact. The rest comes from what is to be replaced, from earlier chunks of
+the same table, or else from defaults that say that they are defaults. Only integers
 and decimals leave this file, so a manifest has one text.
 """
 
@@ -102,10 +102,10 @@ def reckon_cost(rows_read: int, rate: CostRate) -> Cost:
 def _guess_rows_out(work: Workload, past: Sequence[PastChunk], target: TargetFacts) -> _Guess:
     """By partition, and not by the rows that were read: much of those may be warm-up."""
     held = [rows for _, rows in sorted(target.rows.items())]
-    if len(held) * 2 >= work.partitions:
+    by_partition = [Fraction(one.rows_out, one.partitions) for one in past if one.partitions]
+    if held and (len(held) * 2 >= work.partitions or not by_partition):
         basis = f"rows written as {count_of(len(held), 'partition')} to replace hold now, {ABOUT}"
         return _about(Fraction(sum(held), len(held)), basis).times(work.partitions)
-    by_partition = [Fraction(one.rows_out, one.partitions) for one in past if one.partitions]
     if by_partition:
         basis = f"rows written from {_chunks(by_partition)}, by partition"
         return _spread(by_partition, basis).times(work.partitions)

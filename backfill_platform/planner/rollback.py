@@ -202,10 +202,11 @@ def _rollback_possible(facts: RollbackFacts, days: PartitionSet) -> Finding:
         said = f"{said.replace('stays', 'was sure to stay')}, and goes with the next vacuum"
     staying = [day for day in facts.histories if day not in days]
     others = f"; {name_days(staying)} of the run stay as they are" if staying else ""
+    again = f"this rollback can itself be rolled back for {name_hours(hours or 0)}"
     return Finding(
         check=Check.ROLLBACK_POSSIBLE,
         severity=Severity.WARN if is_over else Severity.PASS,
-        message=f"{said}; this rollback can itself be rolled back for {name_hours(hours or 0)}{others}",
+        message=f"{said}; {again}{others}",
     )
 
 
