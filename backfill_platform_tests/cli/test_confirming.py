@@ -53,6 +53,6 @@ def test_showing_never_acts(typed):
 
 
 def test_a_failed_launch_says_what_failed_and_where_to_look():
-    with pytest.raises(LaunchFailed, match=r"^GateFailed: 25 rows\nNext: backfill status bf-1$"):
-        with told_next(RunId("bf-1")):
-            raise LaunchFailed("backfill_platform.domain.errors.GateFailed: 25 rows")
+    expected = r"^GateFailed: 25 rows\nNext: backfill status bf-1$"
+    with pytest.raises(LaunchFailed, match=expected), told_next(RunId("bf-1")):
+        raise LaunchFailed("backfill_platform.domain.errors.GateFailed: 25 rows")
