@@ -1,9 +1,9 @@
 """What is deployed here: a transform's code, its commit and configuration, every distribution."""
 
 import hashlib
-import importlib.metadata
 import json
 import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -34,10 +34,13 @@ def config_hash(spec: TableSpec) -> str:
 
 @cache
 def lock_digest() -> str:
-    """Over what is installed, and not over a file that says what should be."""
-    installed = {
-        f"{found.name.lower()}=={found.version}" for found in importlib.metadata.distributions()
-    }
+    """Over what is installed, and not over a file that says what should be.
+
+    An installer names each distribution and its version in the name of one folder; reading the
+    metadata in them would take longer than all the rest of planning.
+    """
+    places = (Path(place) for place in dict.fromkeys(sys.path) if Path(place).is_dir())
+    installed = {found.name for place in places for found in place.glob("*.dist-info")}
     return hashlib.sha256("\n".join(sorted(installed)).encode()).hexdigest()
 
 

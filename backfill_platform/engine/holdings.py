@@ -11,6 +11,7 @@ from enum import StrEnum
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.runs import AcceptedPartition
+from backfill_platform.engine.shown_runs import shown_runs
 from backfill_platform.lakehouse.delta_files import TableState
 from backfill_platform.lakehouse.delta_tables import read_table_state
 from backfill_platform.lakehouse.paths import RUNS, Warehouse
@@ -45,23 +46,30 @@ def check_holdings(
     """Of every partition that consumers owe to this run now."""
     accepted = [one for one in ledger.accepted(table, days).values() if one.run_id == run_id]
     state = read_table_state(warehouse.table_path(table), days)
-    return tuple(_check(one, state) for one in accepted)
+    shown = shown_runs(ledger, table, (one.day for one in accepted))
+    return tuple(_check(one, shown.get(one.day), state) for one in accepted)
 
 
-def _check(accepted: AcceptedPartition, state: TableState | None) -> Holding:
+def _check(
+    accepted: AcceptedPartition, written_by: RunId | None, state: TableState | None
+) -> Holding:
     files = state.files.get(accepted.day, ()) if state else ()
     rows = sum(file.row_count for file in files)
     return Holding(
         day=accepted.day,
-        held=_judge(accepted, [file.path for file in files], rows),
+        held=_judge(accepted, written_by, [file.path for file in files], rows),
         rows_accepted=accepted.row_count,
         rows_found=rows,
         files_found=len(files),
     )
 
 
-def _judge(accepted: AcceptedPartition, paths: list[str], rows: int) -> Held:
-    if not all(path.startswith(f"{RUNS}/{accepted.run_id}/") for path in paths):
+def _judge(
+    accepted: AcceptedPartition, written_by: RunId | None, paths: list[str], rows: int
+) -> Held:
+    """What no run wrote, and a rollback returned, can only be told by its number of rows."""
+    own = "" if written_by is None else f"{RUNS}/{written_by}/"
+    if not all(path.startswith(own) for path in paths):
         return Held.OTHER_FILES
     if rows == accepted.row_count:
         return Held.AS_ACCEPTED

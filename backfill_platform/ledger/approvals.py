@@ -81,9 +81,7 @@ def _write_event(
     move_run(connection, record.run_id, record.state, RunState.REJECTED, cause=cause, **event)
 
 
-def _find_standing(
-    connection: sa.Connection, approval: Approval, now: datetime
-) -> Approval | None:
+def _find_standing(connection: sa.Connection, approval: Approval, now: datetime) -> Approval | None:
     """One that has expired may be given anew; a rejection has no end."""
     row = connection.execute(
         sa.select(approval_table).where(

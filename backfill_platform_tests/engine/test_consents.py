@@ -120,9 +120,7 @@ def test_a_launch_that_would_publish_without_consent_is_told_both_roads_at_once(
 
 
 def test_a_run_for_publication_by_hand_waits_for_a_hand(platform, spark, intent):
-    manifest = open_run(
-        platform, intent(BRONZE, DAYS, "by hand", requires_manual_publish=True)
-    )
+    manifest = open_run(platform, intent(BRONZE, DAYS, "by hand", requires_manual_publish=True))
     stage_chunk(platform, spark, manifest.run_id, DAYS)
     assert platform.ledger.run(manifest.run_id).state is RunState.AWAITING_PUBLISH
     with pytest.raises(ApprovalMissing, match="published by hand"):

@@ -29,6 +29,7 @@ from backfill_platform.domain.measurements import EMPTY_CHECKSUM
 from backfill_platform.domain.modes import ExecutionMode, Knowledge, RunKind
 from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.engine.approving import decide, draft_approval
+from backfill_platform.engine.holdings import Held, check_holdings
 from backfill_platform.engine.planning import plan_run
 from backfill_platform.engine.platform import Platform, load_policy, open_platform
 from backfill_platform.engine.publishing import publish_chunk
@@ -528,3 +529,13 @@ def test_what_equals_the_returned_content_is_not_published_again(lake, spark):
     before = version_of(lake)
     run_chunks(lake, spark, "as before", days(3, 5))
     assert version_of(lake) == before
+
+
+def test_the_table_holds_what_a_rollback_made_visible(lake):
+    manifest = plan_rollback(lake, request(lake, "second"))
+    roll_back(lake, manifest.run_id)
+    held = check_holdings(
+        lake.ledger, lake.warehouse, manifest.run_id, BRONZE, manifest.target.partitions
+    )
+    assert {one.held for one in held} == {Held.AS_ACCEPTED}
+    assert {one.day for one in held} == set(RESTATED)
