@@ -22,9 +22,9 @@ NEWEST_CHUNKS = 50
 FEWEST_FOR_A_SPREAD = 3
 
 # Where no chunk of the table has run yet: wide on purpose.
-DEFAULT_ROWS_PER_SECOND = Span(low=5_000, expected=20_000, high=80_000)
+DEFAULT_ROWS_PER_SECOND = Span(low=2_000, expected=10_000, high=80_000)
 DEFAULT_START_UP_SECONDS = 10  # of each chunk
-DEFAULT_OUTPUT_FACTOR = 5  # up to so many times fewer or more rows than the days themselves hold
+DEFAULT_TIMES_FEWER, DEFAULT_TIMES_MORE = 100, 5  # rows than the days hold: it may be a summary
 DEFAULT_BYTES_PER_ROW = 100
 ABOUT = "give or take a third"
 
@@ -117,12 +117,12 @@ def _about(amount: Fraction, basis: str) -> _Guess:
 
 
 def _default_rows_out(work: Workload) -> _Guess:
-    rows, factor = Fraction(work.own_rows), DEFAULT_OUTPUT_FACTOR
+    rows, fewer, more = Fraction(work.own_rows), DEFAULT_TIMES_FEWER, DEFAULT_TIMES_MORE
     basis = (
         "rows written guessed from the rows of the days to publish, since this table has neither "
-        f"been run nor filled yet: from {factor} times fewer to {factor} times more"
+        f"been run nor filled yet: from {fewer} times fewer to {more} times more"
     )
-    return _Guess(rows / factor, rows, rows * factor, basis)
+    return _Guess(rows / fewer, rows, rows * more, basis)
 
 
 def _bytes_per_row(work: Workload, target: TargetFacts) -> tuple[Fraction, str]:

@@ -65,7 +65,7 @@ def test_a_few_partitions_that_are_held_say_little_of_many_that_are_not():
 
 def test_rows_written_are_guessed_widely_where_nothing_is_known():
     found = estimate()
-    assert found.rows_out == Span(low=160, expected=800, high=4_000)
+    assert found.rows_out == Span(low=8, expected=800, high=4_000)
     assert "neither been run nor filled yet" in found.basis[1]
 
 
@@ -113,7 +113,7 @@ def test_only_the_newest_chunks_count():
 def test_a_table_that_never_ran_is_given_a_wide_default_that_says_so():
     found = estimate().seconds
     assert (found.low, found.expected, found.high) == (20, 20, 21)
-    assert "no run of this table yet: duration at a default of 20,000 rows" in estimate().basis[3]
+    assert "no run of this table yet: duration at a default of 10,000 rows" in estimate().basis[3]
 
 
 def test_a_throttled_run_takes_as_long_as_its_limits_and_pauses_ask():
