@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backfill_platform.domain.canonical import GREATEST_SAFE_INTEGER
 from backfill_platform.evidence.chain import (
     EvidenceRecord,
     first_broken_line,
@@ -17,9 +18,10 @@ from backfill_platform.evidence.chain import (
 
 AT = datetime(2026, 7, 4, 12, 30, tzinfo=UTC)
 
+WHOLE = st.integers(-GREATEST_SAFE_INTEGER, GREATEST_SAFE_INTEGER)
 bodies = st.dictionaries(
     st.text(max_size=5),
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.lists(st.integers()),
+    st.none() | st.booleans() | WHOLE | st.text(max_size=8) | st.lists(WHOLE),
     max_size=3,
 )
 chains = st.lists(bodies, min_size=1, max_size=6)
