@@ -26,9 +26,13 @@ def lines(ledger: Ledger) -> Iterator[str]:
 
 
 def _line(ledger: Ledger, manifest: Manifest) -> str:
-    chunks = [chunk for chunk in ledger.chunks(manifest.run_id) if chunk.finished_at]
+    chunks = ledger.chunks(manifest.run_id)
     written = sum(chunk.output_count or 0 for chunk in chunks)
-    taken = sum((chunk.finished_at - chunk.started_at).total_seconds() for chunk in chunks)
+    taken = sum(
+        (chunk.finished_at - chunk.started_at).total_seconds()
+        for chunk in chunks
+        if chunk.finished_at is not None
+    )
     guess = manifest.estimate
     cells = (
         f"{manifest.target.table} {manifest.transform.version} ({manifest.kind})",

@@ -16,14 +16,14 @@ from rich.progress import TimeElapsedColumn as Elapsed
 from backfill_platform.cli.environment import enter_project
 from backfill_platform.cli.main import EXIT_WAITS
 from backfill_platform.cli.output import emit, make_console, show, show_next
-from backfill_platform.cli.status import describe_status
 from backfill_platform.cli.status_screen import status_screen
+from backfill_platform.cli.verbs.status import describe_status
 from backfill_platform.domain.clock import utc_now
 from backfill_platform.domain.errors import ApprovalMissing, LaunchFailed
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.modes import ExecutionMode
 from backfill_platform.domain.partitions import DayRange
-from backfill_platform.engine.status import RunStatus, read_status
+from backfill_platform.engine.look.status import RunStatus, read_status
 from backfill_platform.settings import load_settings
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def tell_end(status: RunStatus, *, as_json: bool) -> None:
 
 
 def _may_be_published(platform: "Platform", status: RunStatus) -> bool:
-    from backfill_platform.engine.consents import consent_of
+    from backfill_platform.engine.consent.consents import consent_of
 
     manifest = status.manifest
     if manifest.mode in _NEVER_PUBLISHED or manifest.safety.requires_manual_publish:

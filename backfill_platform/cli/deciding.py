@@ -13,10 +13,10 @@ from backfill_platform.cli.plan_screen import plan_screen
 from backfill_platform.domain.approvals import Approval, Decision
 from backfill_platform.domain.errors import ApprovalRefused
 from backfill_platform.domain.plain import to_plain
-from backfill_platform.engine.approving import Decided, sign_approval
+from backfill_platform.engine.consent.approving import Decided, sign_approval
 from backfill_platform.engine.loading import load_manifest
+from backfill_platform.engine.look.next_step import next_step
 from backfill_platform.engine.platform import Platform
-from backfill_platform.engine.waiting import next_step
 
 _WHO = "Whose word"
 _SIGNED = "Signed"

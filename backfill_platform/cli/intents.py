@@ -89,7 +89,7 @@ def build_origin(table: str, requested_by: str, now: datetime) -> str:
 
 
 def _everything(platform: "Platform", spec: "TableSpec") -> PartitionSet:
-    from backfill_platform.engine.inputs import full_range
+    from backfill_platform.engine.plan.inputs import full_range
 
     return full_range(platform, spec)
 

@@ -16,7 +16,7 @@ from typing import Any
 import typer
 import typer.core
 
-import backfill_platform.cli as cli
+from backfill_platform.cli import verbs
 from backfill_platform.domain.errors import ApprovalMissing, BackfillError, Retryable
 
 # A start makes many objects and drops few: looking for garbage every 700 takes a sixth of it.
@@ -96,4 +96,4 @@ def backfill() -> None:
 
 
 def _module(verb: str) -> str:
-    return f"{cli.__name__}.{verb}"
+    return f"{verbs.__name__}.{verb}"

@@ -21,8 +21,8 @@ from backfill_platform.cli.plan_screen import heading, plain_table, sections
 from backfill_platform.domain.approvals import Approval, Decision
 from backfill_platform.domain.chunks import ChunkRecord
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
-from backfill_platform.engine.pace import Pace
-from backfill_platform.engine.status import GateCount, RunStatus, seconds_of
+from backfill_platform.engine.look.speed import Pace
+from backfill_platform.engine.look.status import GateCount, RunStatus, seconds_of
 
 CHUNKS_SHOWN = 10
 

@@ -27,11 +27,11 @@ from backfill_platform.domain.modes import (
 from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.domain.tables import TableSpec
 from backfill_platform.enforcement.landing.files import land_days
-from backfill_platform.engine.approving import decide, draft_approval
-from backfill_platform.engine.comparing import compare_with_base
-from backfill_platform.engine.consents import consent_of
-from backfill_platform.engine.planning import plan_run
-from backfill_platform.engine.reading import accepted_rows
+from backfill_platform.engine.consent.approving import decide, draft_approval
+from backfill_platform.engine.consent.consents import consent_of
+from backfill_platform.engine.look.reading import accepted_rows
+from backfill_platform.engine.plan.planning import plan_run
+from backfill_platform.engine.publish.comparing import compare_with_base
 from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.local_runs import LocalDagster
 

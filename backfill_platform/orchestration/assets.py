@@ -15,9 +15,9 @@ from dagster_pyspark import PySparkResource
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.partitions import Boundary
 from backfill_platform.domain.tables import TableSpec
+from backfill_platform.engine.carry_out.staging import StagedChunk, stage_days
 from backfill_platform.engine.platform import Platform
-from backfill_platform.engine.publishing import ChunkPublication, publish_chunk
-from backfill_platform.engine.staging import StagedChunk, stage_days
+from backfill_platform.engine.publish.publishing import ChunkPublication, publish_chunk
 from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.failures import told_to_dagster
 from backfill_platform.orchestration.keys import staging_key, table_key

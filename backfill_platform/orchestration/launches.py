@@ -20,10 +20,10 @@ from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.modes import ExecutionMode, Knowledge, ReferenceSemantics, RunKind
 from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.tables import TableSpec
+from backfill_platform.engine.carry_out.starting import open_run, start_run
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.platform import Platform
-from backfill_platform.engine.publishing import find_run
-from backfill_platform.engine.starting import open_run, start_run
+from backfill_platform.engine.publish.publishing import find_run
 from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.keys import staging_key, table_key
 from backfill_platform.orchestration.partitions import step_days

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from backfill_platform.cli import main
 from backfill_platform.domain.manifests import Manifest
-from backfill_platform.engine.planning import plan_run
+from backfill_platform.engine.plan.planning import plan_run
 from backfill_platform.engine.platform import Platform
 from backfill_platform.settings import PROJECT
 from backfill_platform_tests.readings import BRONZE, week

@@ -8,7 +8,7 @@ import pytest
 
 from backfill_platform.domain.canonical import canonical_json
 from backfill_platform.domain.verdicts import Gate
-from backfill_platform.engine.planning import plan_run
+from backfill_platform.engine.plan.planning import plan_run
 from backfill_platform.engine.records import bundle
 from backfill_platform.lakehouse.delta_tables import create_table
 from backfill_platform_tests.engine.lives import S, move, publish_whole, stage, stage_whole

@@ -17,10 +17,10 @@ from backfill_platform.domain.measurements import PartitionMeasurement
 from backfill_platform.domain.modes import ExecutionMode, Knowledge, RunKind
 from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.verdicts import Gate, Outcome, Verdict
+from backfill_platform.engine.carry_out.progress import advance_run, begin_staging
+from backfill_platform.engine.carry_out.starting import open_run
 from backfill_platform.engine.platform import Platform
-from backfill_platform.engine.progress import advance_run, begin_staging
-from backfill_platform.engine.publishing import publish_chunk
-from backfill_platform.engine.starting import open_run
+from backfill_platform.engine.publish.publishing import publish_chunk
 from backfill_platform_tests.readings import BRONZE, week
 
 DAYS = week(days=2)

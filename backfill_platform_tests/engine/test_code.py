@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from backfill_platform.enforcement.silver import CASE_SLA_DAILY
-from backfill_platform.engine.code import code_digest
+from backfill_platform.engine.plan.code import code_digest
 
 TRANSFORM = """
 from users_tables.rule import FACTOR
@@ -19,7 +19,7 @@ def transform(frames, context):
 
 TELL = """
 from backfill_platform.enforcement.silver import CASE_SLA_DAILY
-from backfill_platform.engine.code import code_digest
+from backfill_platform.engine.plan.code import code_digest
 
 print(*(code_digest(one.function) for one in CASE_SLA_DAILY.transforms))
 """

@@ -14,13 +14,13 @@ from backfill_platform.domain.errors import (
     RunStopped,
 )
 from backfill_platform.domain.lifecycle import RunState
-from backfill_platform.engine.approving import decide, draft_approval
-from backfill_platform.engine.planning import plan_run
+from backfill_platform.engine.carry_out.staging import stage_chunk
+from backfill_platform.engine.carry_out.starting import open_run, start_run
+from backfill_platform.engine.consent.approving import decide, draft_approval
+from backfill_platform.engine.plan.planning import plan_run
 from backfill_platform.engine.platform import load_policy
-from backfill_platform.engine.publishing import publish_chunk
+from backfill_platform.engine.publish.publishing import publish_chunk
 from backfill_platform.engine.records import bundle
-from backfill_platform.engine.staging import stage_chunk
-from backfill_platform.engine.starting import open_run, start_run
 from backfill_platform.settings import PROJECT
 from backfill_platform_tests.readings import BRONZE, week
 

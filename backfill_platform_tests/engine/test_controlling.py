@@ -4,8 +4,8 @@ import pytest
 
 from backfill_platform.domain.errors import IllegalTransition
 from backfill_platform.domain.lifecycle import RunState
-from backfill_platform.engine.controlling import cancel_run, refuse_retrying
-from backfill_platform.engine.planning import plan_run
+from backfill_platform.engine.carry_out.controlling import cancel_run, refuse_retrying
+from backfill_platform.engine.plan.planning import plan_run
 from backfill_platform.engine.records import bundle
 from backfill_platform_tests.engine.lives import NOW, move, publish_whole, stage_whole
 from backfill_platform_tests.readings import BRONZE, week

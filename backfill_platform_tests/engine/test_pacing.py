@@ -8,11 +8,11 @@ import pytest
 from backfill_platform.domain.errors import LimitExceeded, PlanRefused, RunStopped
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
 from backfill_platform.domain.limits import DailyWindow, Limits
-from backfill_platform.engine.planning import plan_run
-from backfill_platform.engine.progress import move_run
-from backfill_platform.engine.publishing import publish_chunk
-from backfill_platform.engine.staging import stage_chunk, stage_days
-from backfill_platform.engine.starting import open_run, start_run
+from backfill_platform.engine.carry_out.progress import move_run
+from backfill_platform.engine.carry_out.staging import stage_chunk, stage_days
+from backfill_platform.engine.carry_out.starting import open_run, start_run
+from backfill_platform.engine.plan.planning import plan_run
+from backfill_platform.engine.publish.publishing import publish_chunk
 from backfill_platform_tests.readings import BRONZE, week
 
 DAYS = week()  # two rows a day

@@ -14,11 +14,11 @@ from backfill_platform.domain.errors import (
 )
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.partitions import DayRange, PartitionSet
-from backfill_platform.engine.inputs import full_range
+from backfill_platform.engine.carry_out.starting import open_run, start_run
 from backfill_platform.engine.loading import load_manifest
-from backfill_platform.engine.planning import draft_manifest, plan_run
+from backfill_platform.engine.plan.inputs import full_range
+from backfill_platform.engine.plan.planning import draft_manifest, plan_run
 from backfill_platform.engine.records import bundle
-from backfill_platform.engine.starting import open_run, start_run
 from backfill_platform.settings import load_settings
 from backfill_platform_tests.readings import BRONZE, LANDING, land, week
 

@@ -14,10 +14,10 @@ from backfill_platform.domain.errors import (
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
 from backfill_platform.domain.modes import ExecutionMode
 from backfill_platform.domain.partitions import DayRange
-from backfill_platform.engine.comparing import compare_with_base
-from backfill_platform.engine.publishing import publish_chunk
-from backfill_platform.engine.staging import stage_chunk
-from backfill_platform.engine.starting import open_run
+from backfill_platform.engine.carry_out.staging import stage_chunk
+from backfill_platform.engine.carry_out.starting import open_run
+from backfill_platform.engine.publish.comparing import compare_with_base
+from backfill_platform.engine.publish.publishing import publish_chunk
 from backfill_platform_tests.readings import BRONZE, LANDING, SILVER, land, week
 
 DAYS = week()

@@ -28,17 +28,17 @@ from backfill_platform.domain.manifests import ReplacedManifest
 from backfill_platform.domain.measurements import EMPTY_CHECKSUM
 from backfill_platform.domain.modes import ExecutionMode, Knowledge, RunKind
 from backfill_platform.domain.partitions import DayRange, PartitionSet
-from backfill_platform.engine.approving import decide, draft_approval
-from backfill_platform.engine.holdings import Held, check_holdings
-from backfill_platform.engine.planning import plan_run
+from backfill_platform.engine.carry_out.staging import stage_chunk
+from backfill_platform.engine.carry_out.starting import open_run, start_run
+from backfill_platform.engine.consent.approving import decide, draft_approval
+from backfill_platform.engine.look.holdings import Held, check_holdings
+from backfill_platform.engine.plan.planning import plan_run
 from backfill_platform.engine.platform import Platform, load_policy, open_platform
-from backfill_platform.engine.publishing import publish_chunk
+from backfill_platform.engine.publish.publishing import publish_chunk
 from backfill_platform.engine.records import bundle
-from backfill_platform.engine.rollback_planning import draft_rollback, plan_rollback
-from backfill_platform.engine.rolling_back import roll_back
-from backfill_platform.engine.shown_runs import shown_runs
-from backfill_platform.engine.staging import stage_chunk
-from backfill_platform.engine.starting import open_run, start_run
+from backfill_platform.engine.rollback.planning import draft_rollback, plan_rollback
+from backfill_platform.engine.rollback.rolling_back import roll_back
+from backfill_platform.engine.rollback.shown_runs import shown_runs
 from backfill_platform.ledger.migrate import migrate
 from backfill_platform.planner.rollback import former_versions
 from backfill_platform.planner.rollback_facts import RollbackRequest

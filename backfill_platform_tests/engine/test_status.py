@@ -10,10 +10,10 @@ from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.manifests import ReplacedManifest
 from backfill_platform.domain.verdicts import Gate
-from backfill_platform.engine.pace import measure_pace
-from backfill_platform.engine.planning import plan_run
-from backfill_platform.engine.status import follow_status, read_status
-from backfill_platform.engine.waiting import missing_roles, next_step
+from backfill_platform.engine.look.next_step import missing_roles, next_step
+from backfill_platform.engine.look.speed import measure_pace
+from backfill_platform.engine.look.status import follow_status, read_status
+from backfill_platform.engine.plan.planning import plan_run
 from backfill_platform_tests.engine.lives import (
     NOW,
     after,

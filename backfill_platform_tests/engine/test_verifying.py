@@ -7,11 +7,11 @@ import pytest
 
 from backfill_platform.domain.approvals import Decision
 from backfill_platform.domain.errors import ApprovalRefused
-from backfill_platform.engine.approving import decide, draft_approval
-from backfill_platform.engine.planning import plan_run
+from backfill_platform.engine.consent.approving import decide, draft_approval
+from backfill_platform.engine.look.verifying import verify_run
+from backfill_platform.engine.plan.planning import plan_run
 from backfill_platform.engine.platform import load_policy
 from backfill_platform.engine.records import bundle
-from backfill_platform.engine.verifying import verify_run
 from backfill_platform.settings import PROJECT
 from backfill_platform_tests.engine.lives import publish_whole, stage_whole
 from backfill_platform_tests.readings import BRONZE, week

@@ -5,9 +5,9 @@ from datetime import date
 import pytest
 
 from backfill_platform.domain.partitions import PartitionSet
-from backfill_platform.engine.holdings import Held, check_holdings
-from backfill_platform.engine.planning import plan_run
-from backfill_platform.engine.watermarks import find_gaps, read_watermark
+from backfill_platform.engine.look.holdings import Held, check_holdings
+from backfill_platform.engine.look.watermarks import find_gaps, read_watermark
+from backfill_platform.engine.plan.planning import plan_run
 from backfill_platform.lakehouse.delta_tables import create_table
 from backfill_platform_tests.engine.lives import publish_whole, stage_whole
 from backfill_platform_tests.engine.written import publish_day, write_day

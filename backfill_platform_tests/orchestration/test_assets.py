@@ -11,8 +11,8 @@ from backfill_platform.domain.errors import LaunchFailed
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.verdicts import Gate
-from backfill_platform.engine.approving import decide, draft_approval
-from backfill_platform.engine.planning import plan_run
+from backfill_platform.engine.consent.approving import decide, draft_approval
+from backfill_platform.engine.plan.planning import plan_run
 from backfill_platform.engine.platform import load_policy
 from backfill_platform.lakehouse.delta_tables import read_table_state
 from backfill_platform.orchestration import tags

@@ -13,7 +13,7 @@ import pytest
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.runs import RunRecord
-from backfill_platform.engine.approving import decide, draft_approval
+from backfill_platform.engine.consent.approving import decide, draft_approval
 from backfill_platform.engine.platform import Platform, open_platform
 from backfill_platform.lakehouse.delta_files import TableState
 from backfill_platform.lakehouse.delta_tables import read_table_state

@@ -1,0 +1,111 @@
+"""Verb `publish`: makes what is staged and judged visible, if everybody has agreed. No JVM."""
+
+from typing import TYPE_CHECKING
+
+import typer
+from rich.text import Text
+
+from backfill_platform.cli.carrying_out import tell_end, told_next
+from backfill_platform.cli.confirming import Choice, may_act, read_choice
+from backfill_platform.cli.environment import enter_project
+from backfill_platform.cli.figures import show_count, show_days
+from backfill_platform.cli.opening import find_run
+from backfill_platform.cli.options import Confirm, DryRun, Json, Run
+from backfill_platform.cli.output import emit, show
+from backfill_platform.cli.plan_options import Days
+from backfill_platform.cli.status_screen import status_screen
+from backfill_platform.cli.verbs.status import describe_status
+from backfill_platform.domain.clock import utc_now
+from backfill_platform.domain.errors import GateFailed
+from backfill_platform.domain.lifecycle import ChunkStatus, RunState
+from backfill_platform.domain.partitions import PartitionSet
+from backfill_platform.engine.look.status import RunStatus, read_status
+from backfill_platform.settings import load_settings
+
+if TYPE_CHECKING:
+    from backfill_platform.engine.platform import Platform
+
+_SETTLED = frozenset({ChunkStatus.VALIDATED, ChunkStatus.PUBLISHED})
+
+
+def publish(
+    run: Run,
+    days: Days = None,
+    dry_run: DryRun = False,
+    confirm: Confirm = False,
+    as_json: Json = False,
+) -> None:
+    """Make a run's validated partitions visible in one commit."""
+    choice = read_choice(dry_run=dry_run, confirm=confirm)
+    settings = load_settings()
+    enter_project(settings)
+    # After the environment is entered: Dagster reads it when it is imported.
+    from backfill_platform.orchestration.local_runs import open_local_dagster
+
+    with open_local_dagster(settings) as dagster:
+        platform = dagster.platform
+        run_id = find_run(platform.ledger, run).run_id
+        found = read_status(platform.ledger, run_id, utc_now())
+        if found.run.state is not RunState.PUBLISHED:
+            wanted = _wanted(platform, found, days)
+            if choice is not Choice.ACT:
+                _show_before(platform, found, wanted, choice, as_json=as_json)
+            if choice is not Choice.SHOW:
+                _refuse_without_consent(platform, found)
+            if not may_act(choice, f"Publish {show_count(len(wanted), 'partition')} of {run_id}?"):
+                return
+            with told_next(run_id):
+                dagster.publish_run(run_id, wanted)
+        tell_end(read_status(platform.ledger, run_id, utc_now()), as_json=as_json)
+
+
+def _wanted(platform: "Platform", found: RunStatus, days: PartitionSet | None) -> PartitionSet:
+    target = found.manifest.target
+    if days is None:
+        return target.partitions
+    outside = [day for day in days if day not in target.partitions]
+    if outside:
+        raise typer.BadParameter(
+            f"{outside[0]} is none of its partitions ({show_days(target.partitions)})",
+            param_hint="--days",
+        )
+    return days
+
+
+def _refuse_without_consent(platform: "Platform", found: RunStatus) -> None:
+    from backfill_platform.domain.approvals import ConsentPoint
+    from backfill_platform.engine.consent.consents import refuse_without_consent
+
+    refuse_without_consent(platform, found.manifest, ConsentPoint.PUBLICATION)
+
+
+def _show_before(
+    platform: "Platform", found: RunStatus, wanted: PartitionSet, choice: Choice, *, as_json: bool
+) -> None:
+    if as_json and choice is Choice.SHOW:
+        emit(describe_status(found))
+    elif not as_json:
+        show(status_screen(found, utc_now()), Text(f"\n{_would(platform, found, wanted)}"))
+
+
+def _would(platform: "Platform", found: RunStatus, wanted: PartitionSet) -> str:
+    from backfill_platform.engine.publish.cutoff import days_equal_to_accepted
+
+    settled = platform.ledger.covered_days(found.run.run_id, _SETTLED)
+    unsettled = [day for day in wanted if day not in settled]
+    if unsettled:
+        raise GateFailed(
+            f"{show_count(len(unsettled), 'partition')} of {found.run.run_id} (first "
+            f"{unsettled[0]}) are not validated, so nothing is published; next: "
+            f"{found.next_step.commands[-1]}"
+        )
+    equal = [
+        day
+        for part in wanted.ranges
+        for day in days_equal_to_accepted(platform, found.manifest, part)
+    ]
+    changed = len(wanted) - len(equal)
+    return (
+        f"It would change {show_count(changed, 'partition')} of {found.run.table} in "
+        f"{show_count(len(wanted.ranges), 'commit')}; {len(equal):,} hold the same already."
+    )

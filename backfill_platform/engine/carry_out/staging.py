@@ -1,0 +1,243 @@
+"""Computes, writes, measures and judges chunks of a run. Doing it twice equals doing it once.
+
+The verdicts are stored and not acted upon: whoever publishes reads them again.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+
+from backfill_platform.domain.chunks import ChunkCounts, ChunkDone, ClaimedChunk
+from backfill_platform.domain.errors import ChunkRefused, LostRace
+from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.lifecycle import ChunkStatus
+from backfill_platform.domain.manifests import Manifest
+from backfill_platform.domain.measurements import PartitionMeasurement, combined_checksum
+from backfill_platform.domain.partitions import DayRange, PartitionSet
+from backfill_platform.domain.transforms import Frames, TransformVersion
+from backfill_platform.domain.verdicts import Verdict
+from backfill_platform.engine.carry_out.boundaries import refuse_cut
+from backfill_platform.engine.carry_out.claims import claim_chunk
+from backfill_platform.engine.carry_out.deployment import pinned_transform
+from backfill_platform.engine.carry_out.frames import chunk_frames
+from backfill_platform.engine.carry_out.leases import kept_lease
+from backfill_platform.engine.carry_out.pacing import hold_chunk, rows_read, wait_for_chunk
+from backfill_platform.engine.carry_out.progress import advance_run, begin_staging, fail_run
+from backfill_platform.engine.consent.consents import hold_for_publication
+from backfill_platform.engine.loading import load_manifest
+from backfill_platform.engine.platform import Platform
+from backfill_platform.engine.records import keep_record
+from backfill_platform.executor.staging import chunk_context, compute_chunk, write_chunk
+from backfill_platform.lakehouse.reading import read_latest
+from backfill_platform.validator.gates import GateRules, judge
+from backfill_platform.validator.measure import measure_source, measure_staged
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedChunk:
+    manifest: Manifest
+    days: DayRange
+    staged: tuple[PartitionMeasurement, ...]
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def has_passed(self) -> bool:
+        return all(verdict.has_passed for verdict in self.verdicts)
+
+
+def stage_days(
+    platform: Platform, spark: SparkSession, run_id: RunId, days: DayRange
+) -> StagedChunk:
+    """In the manifest's own chunks, one after the other: whoever cut `days` may not know its
+    limits. The first chunk that does not pass ends it."""
+    manifest = load_manifest(platform, run_id)
+    done: list[StagedChunk] = []
+    for chunk in PartitionSet.of_range(days).split(manifest.chunk_days, manifest.target.boundary):
+        done.append(stage_chunk(platform, spark, run_id, chunk))
+        if not done[-1].has_passed:
+            break
+    return StagedChunk(
+        manifest=manifest,
+        days=days,
+        staged=tuple(measured for chunk in done for measured in chunk.staged),
+        verdicts=tuple(verdict for chunk in done for verdict in chunk.verdicts),
+    )
+
+
+def stage_chunk(
+    platform: Platform, spark: SparkSession, run_id: RunId, days: DayRange
+) -> StagedChunk:
+    manifest = load_manifest(platform, run_id)
+    if not manifest.target.partitions.covers(days):
+        raise ChunkRefused(
+            f"{days} is not within the partitions of run {run_id} ({manifest.target.partitions}); "
+            "plan a new run for it"
+        )
+    refuse_cut(manifest, days)
+    transform = pinned_transform(platform, manifest)
+    wait_for_chunk(platform, manifest)
+    match claim_chunk(platform, manifest, days):
+        case ChunkDone(chunk=chunk) if chunk.status is not ChunkStatus.STAGED:
+            return _recall(platform, manifest, days)
+        case ChunkDone(chunk=chunk):  # a former attempt died between measuring and judging
+            frames = chunk_frames(platform, spark, manifest, days)
+            return _judge(platform, manifest, days, frames, chunk.fencing_token)
+        case ClaimedChunk() as claim:
+            return _work(platform, spark, manifest, transform, claim)
+
+
+def _work(
+    platform: Platform,
+    spark: SparkSession,
+    manifest: Manifest,
+    transform: TransformVersion,
+    claim: ClaimedChunk,
+) -> StagedChunk:
+    begin_staging(platform, manifest)
+    try:
+        frames = chunk_frames(platform, spark, manifest, claim.days)
+        with kept_lease(platform, manifest.run_id, claim):
+            _compute(platform, manifest, transform, claim.days, frames)
+            staged = _measure(platform, spark, manifest, claim.days)
+            hold_chunk(platform, manifest)
+        _finish(platform, manifest, claim, staged)
+        return _judge(platform, manifest, claim.days, frames, claim.fencing_token)
+    except BaseException as failure:
+        _give_back(platform, manifest, claim, f"{type(failure).__name__}: {failure}"[:1000])
+        raise
+
+
+def _give_back(platform: Platform, manifest: Manifest, claim: ClaimedChunk, cause: str) -> None:
+    """Whatever ended it, the chunk may be claimed again at once, without waiting for its lease.
+    If somebody has claimed it already, it is theirs and there is nothing to give back."""
+    with suppress(LostRace):
+        platform.ledger.fail_chunk(
+            manifest.run_id,
+            claim.chunk_id,
+            claim.fencing_token,
+            error=cause,
+            now=platform.clock(),
+        )
+        fail_run(platform, manifest.run_id, f"{claim.days}: {cause}")
+
+
+def _compute(
+    platform: Platform,
+    manifest: Manifest,
+    transform: TransformVersion,
+    days: DayRange,
+    frames: Frames,
+) -> None:
+    table = manifest.target.table
+    rows = compute_chunk(
+        transform.function,
+        frames,
+        chunk_context(manifest, days),
+        platform.catalog.contracts[table],
+    )
+    write_chunk(
+        rows,
+        manifest=manifest,
+        days=days,
+        partition_column=platform.catalog.tables[table].partition_column,
+        staging=platform.warehouse.staging_path(table, manifest.run_id),
+    )
+
+
+def _measure(
+    platform: Platform, spark: SparkSession, manifest: Manifest, days: DayRange
+) -> tuple[PartitionMeasurement, ...]:
+    spec = platform.catalog.tables[manifest.target.table]
+    return measure_staged(
+        staged_rows(platform, spark, manifest, days),
+        contract=platform.catalog.contracts[spec.full_name],
+        partition_column=spec.partition_column,
+        keys=spec.keys,
+        measures=spec.reconciliation.from_output,
+    )
+
+
+def staged_rows(
+    platform: Platform, spark: SparkSession, manifest: Manifest, days: DayRange
+) -> DataFrame:
+    table = manifest.target.table
+    return read_latest(
+        spark,
+        platform.warehouse.staging_path(table, manifest.run_id),
+        platform.catalog.tables[table].partition_column,
+        days,
+    )
+
+
+def _finish(
+    platform: Platform,
+    manifest: Manifest,
+    claim: ClaimedChunk,
+    staged: tuple[PartitionMeasurement, ...],
+) -> None:
+    platform.ledger.finish_chunk_staging(
+        manifest.run_id,
+        claim.chunk_id,
+        claim.fencing_token,
+        counts=ChunkCounts(
+            input_count=rows_read(manifest, claim.days),
+            output_count=sum(measured.row_count for measured in staged),
+            checksum=combined_checksum(staged),
+        ),
+        measurements=staged,
+        now=platform.clock(),
+    )
+
+
+def _judge(
+    platform: Platform, manifest: Manifest, days: DayRange, frames: Frames, fencing_token: int
+) -> StagedChunk:
+    spec = platform.catalog.tables[manifest.target.table]
+    totals = spec.reconciliation.from_inputs(frames, chunk_context(manifest, days))
+    measures = tuple(spec.reconciliation.from_output)
+    source = measure_source(totals, partition_column=spec.partition_column, measures=measures)
+    staged = platform.ledger.measurements(manifest.run_id, days)
+    rules = GateRules(may_be_empty=spec.may_be_empty, reconciled=measures)
+    verdicts = judge(days, staged, source, rules)
+    platform.ledger.record_verdicts(
+        manifest.run_id, days, verdicts, now=platform.clock(), fencing_token=fencing_token
+    )
+    _keep_verdicts(platform, manifest, days, verdicts)
+    return StagedChunk(manifest=manifest, days=days, staged=staged, verdicts=verdicts)
+
+
+def _keep_verdicts(
+    platform: Platform, manifest: Manifest, days: DayRange, verdicts: tuple[Verdict, ...]
+) -> None:
+    failed = [verdict for verdict in verdicts if not verdict.has_passed]
+    if failed:
+        first = failed[0]
+        cause = f"{len(failed)} verdicts of {days} are negative; {first.day}: {first.message}"
+        fail_run(platform, manifest.run_id, cause)
+    else:
+        advance_run(platform, manifest)
+        hold_for_publication(platform, manifest)
+    keep_record(
+        platform,
+        manifest.run_id,
+        "verdicts",
+        key=f"verdicts:{days}:{platform.clock().isoformat()}",
+        body={
+            "days": str(days),
+            "verdicts": len(verdicts),
+            "failed": [
+                {"gate": verdict.gate, "day": verdict.day.isoformat(), "message": verdict.message}
+                for verdict in failed
+            ],
+        },
+    )
+
+
+def _recall(platform: Platform, manifest: Manifest, days: DayRange) -> StagedChunk:
+    return StagedChunk(
+        manifest=manifest,
+        days=days,
+        staged=platform.ledger.measurements(manifest.run_id, days),
+        verdicts=platform.ledger.verdicts(manifest.run_id, days),
+    )

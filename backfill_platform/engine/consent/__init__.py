@@ -1,0 +1,1 @@
+"""Who has agreed to a run, and taking their word."""

@@ -1,0 +1,1 @@
+"""What runs and tables stand at, for screens; reads and changes nothing."""

@@ -1,0 +1,157 @@
+"""Where a run stands, as one value for screens and programs: read from the ledger alone.
+
+No catalog and no table is opened, so that looking is quick and works while everything else is busy.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import ROUND_HALF_UP, Decimal
+from itertools import groupby
+
+from backfill_platform.domain.approvals import Approval
+from backfill_platform.domain.chunks import ChunkRecord
+from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.lifecycle import ChunkStatus, RunState
+from backfill_platform.domain.manifests import Manifest
+from backfill_platform.domain.runs import RunRecord
+from backfill_platform.domain.verdicts import Gate, Verdict
+from backfill_platform.engine.carry_out.pacing import cost_of_rows
+from backfill_platform.engine.carry_out.pacing import rows_read as rows_read_by
+from backfill_platform.engine.loading import read_manifest
+from backfill_platform.engine.look.next_step import NextStep, missing_roles, next_step
+from backfill_platform.ledger.store import Ledger
+
+# In these somebody or something is at work on the run, or may begin at any time.
+MOVING = frozenset(
+    {
+        RunState.PLANNED,
+        RunState.APPROVED,
+        RunState.STAGING,
+        RunState.STAGED,
+        RunState.PUBLISHING,
+    }
+)
+
+_SMALL_CENT = Decimal("0.0001")
+
+_COMPUTED = frozenset({ChunkStatus.STAGED, ChunkStatus.VALIDATED, ChunkStatus.PUBLISHED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateCount:
+    """How one gate judged the staged partitions."""
+
+    gate: Gate
+    passed: int
+    failed: int
+    first_failure: str  # empty when all passed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What the run has taken so far, in the terms of its estimate."""
+
+    rows_read: int | None  # over all chunks; nothing where none has counted
+    rows_planned: int  # of the same; days that two chunks need count twice
+    rows_out: int
+    seconds: int  # of computing, over all chunks
+    cost_usd: Decimal | None  # at the rates of the plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStatus:
+    run: RunRecord
+    manifest: Manifest
+    next_step: NextStep
+    missing_roles: tuple[str, ...]
+    approvals: tuple[Approval, ...]
+    chunks: tuple[ChunkRecord, ...]
+    partitions: int
+    staged: int  # partitions
+    published: int  # partitions, those included that did not change
+    gates: tuple[GateCount, ...]
+    taken: Taken
+    cause: str  # of the newest event: why it stands where it stands
+
+    @property
+    def is_at_rest(self) -> bool:
+        return self.run.state not in MOVING
+
+
+def read_status(ledger: Ledger, run_id: RunId, now: datetime) -> RunStatus:
+    record = ledger.run(run_id)
+    manifest = read_manifest(record)
+    approvals = ledger.approvals(run_id)
+    missing = missing_roles(manifest, approvals, now)
+    chunks = tuple(
+        chunk for chunk in ledger.chunks(run_id) if chunk.status is not ChunkStatus.REPLACED
+    )
+    return RunStatus(
+        run=record,
+        manifest=manifest,
+        next_step=next_step(record.state, manifest, missing),
+        missing_roles=missing,
+        approvals=approvals,
+        chunks=chunks,
+        partitions=len(manifest.target.partitions),
+        staged=_days_in(chunks, _COMPUTED),
+        published=_days_in(chunks, frozenset({ChunkStatus.PUBLISHED})),
+        gates=count_verdicts(ledger.verdicts(run_id)),
+        taken=_taken(manifest, chunks),
+        cause=ledger.events(run_id)[-1].cause,
+    )
+
+
+def follow_status(read: Callable[[], RunStatus], wait: Callable[[], None]) -> Iterator[RunStatus]:
+    """Each look at the run, the last one when it has come to rest."""
+    while not (status := read()).is_at_rest:
+        yield status
+        wait()
+    yield status
+
+
+def count_verdicts(verdicts: tuple[Verdict, ...]) -> tuple[GateCount, ...]:
+    """In the order in which gates judge."""
+    order = list(Gate)
+    ordered = sorted(verdicts, key=lambda verdict: order.index(verdict.gate))
+    return tuple(
+        _count(gate, tuple(judged))
+        for gate, judged in groupby(ordered, key=lambda verdict: verdict.gate)
+    )
+
+
+def _count(gate: Gate, judged: tuple[Verdict, ...]) -> GateCount:
+    failed = sorted(
+        (verdict for verdict in judged if not verdict.has_passed), key=lambda verdict: verdict.day
+    )
+    return GateCount(
+        gate=gate,
+        passed=len(judged) - len(failed),
+        failed=len(failed),
+        first_failure=f"{failed[0].day}: {failed[0].message}" if failed else "",
+    )
+
+
+def _days_in(chunks: tuple[ChunkRecord, ...], statuses: frozenset[ChunkStatus]) -> int:
+    return sum(len(chunk.days) for chunk in chunks if chunk.status in statuses)
+
+
+def _taken(manifest: Manifest, chunks: tuple[ChunkRecord, ...]) -> Taken:
+    counted = [chunk.input_count for chunk in chunks if chunk.input_count is not None]
+    rows_read = sum(counted) if counted else None
+    cost = None if rows_read is None else cost_of_rows(manifest, rows_read)
+    return Taken(
+        rows_read=rows_read,
+        rows_planned=sum(rows_read_by(manifest, days) for days in manifest.chunks),
+        rows_out=sum(chunk.output_count or 0 for chunk in chunks),
+        seconds=round(sum(seconds_of(chunk) or 0 for chunk in chunks)),
+        cost_usd=cost and cost.quantize(_SMALL_CENT, rounding=ROUND_HALF_UP),
+    )
+
+
+def seconds_of(chunk: ChunkRecord) -> float | None:
+    """How long computing it took, once it has ended."""
+    if chunk.finished_at is None:
+        return None
+    return (chunk.finished_at - chunk.started_at).total_seconds()

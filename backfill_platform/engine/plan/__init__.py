@@ -1,0 +1,1 @@
+"""From an intent to a manifest in the ledger: facts are gathered, the planner decides."""

@@ -1,0 +1,1 @@
+"""Compares staged with accepted partitions, and makes them visible."""

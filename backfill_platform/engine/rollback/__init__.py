@@ -1,0 +1,1 @@
+"""Returns partitions to what they held before, as a run of its own."""

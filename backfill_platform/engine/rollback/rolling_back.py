@@ -1,0 +1,249 @@
+"""Carries a planned rollback out: partitions hold again what they held before a run, in one commit.
+
+A rollback is a run: it has a manifest, waits for consent, moves through the same states and leaves
+the same traces. It computes nothing: the files were measured and judged when they were published,
+and are still there. No JVM. What may be rolled back, and until when, is decided in `planner`.
+"""
+
+from dataclasses import dataclass
+from datetime import date
+
+from backfill_platform.domain.approvals import ConsentPoint
+from backfill_platform.domain.errors import (
+    GateFailed,
+    ManifestDrifted,
+    RunStopped,
+    StagingIncomplete,
+    TargetMoved,
+    Terminal,
+)
+from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.lifecycle import RunState
+from backfill_platform.domain.manifests import Manifest
+from backfill_platform.domain.publications import Publication
+from backfill_platform.domain.runs import AcceptedPartition, PublicationIntent, RunRecord
+from backfill_platform.engine.carry_out.pacing import refuse_stopped
+from backfill_platform.engine.carry_out.progress import (
+    begin_publishing,
+    move_run,
+    stop_publishing,
+    supersede_runs,
+)
+from backfill_platform.engine.consent.consents import refuse_without_consent
+from backfill_platform.engine.loading import load_manifest
+from backfill_platform.engine.plan.inputs import moved_inputs
+from backfill_platform.engine.plan.planning import keep_plan
+from backfill_platform.engine.platform import Platform
+from backfill_platform.engine.records import keep_record
+from backfill_platform.engine.rollback.planning import state_of_plan
+from backfill_platform.engine.rollback.returned_rows import returned_rows
+from backfill_platform.lakehouse.delta_tables import published_version
+from backfill_platform.lakehouse.former_files import former_files
+from backfill_platform.planner.rollback import former_versions
+from backfill_platform.publisher.return_partitions import return_partitions
+
+_S = RunState
+_DONE = frozenset({_S.PUBLISHED, _S.SUPERSEDED, _S.ROLLED_BACK})
+
+# A rollback walks the road of every run, and says at each step why there is nothing to do.
+_ROAD = (
+    (_S.PLANNED, _S.APPROVED, "whoever has to agree to a rollback has agreed"),
+    (_S.AWAITING_APPROVAL, _S.APPROVED, "whoever has to agree to a rollback has agreed"),
+    (_S.APPROVED, _S.STAGING, "nothing is computed: the files that were replaced return"),
+    (_S.STAGING, _S.STAGED, "the files that return are still where they were"),
+    (_S.STAGED, _S.VALIDATED, "they were measured and judged when they were published"),
+    (_S.VALIDATED, _S.PUBLISHING, "they are made visible again"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolledBack:
+    manifest: Manifest
+    version: int  # of the target in which the rollback landed
+    undone: RunRecord  # ROLLED_BACK when nothing is owed to it any more
+    accepted: tuple[AcceptedPartition, ...]  # what consumers see now, for every day of the rollback
+
+
+def roll_back(platform: Platform, run_id: RunId) -> RolledBack:
+    """Carries out a planned rollback. Doing it twice equals doing it once, and after a crash the
+    target's log decides (test_after_a_crash_between_commit_and_fact_a_rollback_converges)."""
+    manifest = load_manifest(platform, run_id)
+    undone = _undone_run(manifest)
+    is_done = platform.ledger.run(run_id).state in _DONE
+    version = _recorded_version(platform, manifest) if is_done else _land(platform, manifest)
+    _keep_records(platform, manifest, undone, version)
+    accepted = platform.ledger.accepted(manifest.target.table, manifest.target.partitions)
+    return RolledBack(
+        manifest=manifest,
+        version=version,
+        undone=platform.ledger.run(undone),
+        accepted=tuple(accepted.values()),
+    )
+
+
+def _undone_run(manifest: Manifest) -> RunId:
+    if manifest.undoes is None:
+        run_id = manifest.run_id
+        raise GateFailed(f"{run_id} is no rollback; to undo it: `backfill rollback {run_id}`")
+    return manifest.undoes.run_id
+
+
+def _recorded_version(platform: Platform, manifest: Manifest) -> int:
+    first_day = manifest.target.partitions.span.start
+    history = platform.ledger.accepted_history(manifest.target.table, first_day)
+    return next(one.target_version for one in history if one.run_id == manifest.run_id)
+
+
+def _land(platform: Platform, manifest: Manifest) -> int:
+    target = platform.warehouse.table_path(manifest.target.table)
+    version = published_version(target, _publication_id(manifest))
+    if version is None:
+        _refuse_what_may_not_begin(platform, manifest)
+        version = _commit(platform, manifest)
+    _record(platform, manifest, version)
+    _settle(platform, manifest, version)
+    return version
+
+
+def _refuse_what_may_not_begin(platform: Platform, manifest: Manifest) -> None:
+    """Invariant: no partition is rolled back without the consent that the policy asks for
+    (test_a_rollback_is_refused_without_the_consent_that_the_policy_asks_for)."""
+    run_id = manifest.run_id
+    refuse_stopped(platform, run_id)
+    if state_of_plan(platform, manifest) is _S.EXPIRED:
+        cause = f"nobody carried it out before {manifest.valid_until:%Y-%m-%d %H:%M} UTC"
+        move_run(platform, run_id, platform.ledger.run(run_id).state, _S.EXPIRED, cause)
+        raise RunStopped(f"Rollback {run_id} has expired: {cause}. Plan it again")
+    try:
+        refuse_without_consent(platform, manifest, ConsentPoint.PUBLICATION)
+    except Terminal as refused:  # after a crash: nobody could agree to it while it is PUBLISHING
+        stop_publishing(platform, run_id, str(refused)[:1000])
+        raise
+    moved = moved_inputs(platform, manifest)
+    if moved:
+        raise ManifestDrifted(run_id, moved)
+
+
+def _commit(platform: Platform, manifest: Manifest) -> int:
+    """Intent, then commit; the fact is recorded by whoever finds the commit in the log."""
+    publication = _publication(platform, manifest)
+    keep_plan(platform, manifest)
+    for state, following, cause in _ROAD:
+        move_run(platform, manifest.run_id, state, following, cause)
+    platform.ledger.record_intent(
+        PublicationIntent(
+            publication_id=publication.publication_id,
+            run_id=manifest.run_id,
+            table=publication.table,
+            days=publication.days,
+            base=publication.base,
+            files_count=len(publication.files),
+        ),
+        now=platform.clock(),
+    )
+    target = platform.warehouse.table_path(publication.table)
+    try:
+        return return_partitions(target, publication, former_versions(manifest)).version
+    except Terminal as refused:  # it did not land and never will: the intent is over
+        platform.ledger.give_up_intent(publication.publication_id, now=platform.clock())
+        stop_publishing(platform, manifest.run_id, str(refused)[:1000])
+        _end_moved(platform, manifest, refused)
+        raise
+
+
+def _end_moved(platform: Platform, manifest: Manifest, refused: Terminal) -> None:
+    """What it was planned on is gone for good, so it gives its partitions free."""
+    if isinstance(refused, TargetMoved):
+        cause = "somebody else wrote to its partitions after it was planned"
+        move_run(platform, manifest.run_id, _S.VALIDATED, _S.CANCELLED, cause)
+
+
+def _publication(platform: Platform, manifest: Manifest) -> Publication:
+    table = manifest.target.table
+    files = former_files(platform.warehouse.table_path(table), former_versions(manifest))
+    if files is None:
+        raise StagingIncomplete(
+            f"What {table} held before {manifest.run_id} can no longer be read; "
+            "restate the days with a new run"
+        )
+    return Publication(
+        publication_id=_publication_id(manifest),
+        table=table,
+        partition_column=platform.catalog.tables[table].partition_column,
+        days=tuple(manifest.target.partitions),
+        files=files,
+        base={day: manifest.target.base_of(day) for day in manifest.target.partitions},
+        commit_info={
+            "run_id": manifest.run_id,
+            "kind": manifest.kind.value,
+            "reason": manifest.reason,
+            "undoes": _undone_run(manifest),
+            "manifest_digest": manifest.digest,
+            "requested_by": manifest.requested_by,
+        },
+    )
+
+
+def _publication_id(manifest: Manifest) -> str:
+    return f"{manifest.run_id}/rollback"
+
+
+def _record(platform: Platform, manifest: Manifest, version: int) -> None:
+    publication_id = _publication_id(manifest)
+    still_open = platform.ledger.open_intents(manifest.run_id)
+    if any(one.intent.publication_id == publication_id for one in still_open):
+        platform.ledger.record_fact(
+            publication_id,
+            version=version,
+            accepted=returned_rows(platform, manifest),
+            now=platform.clock(),
+        )
+
+
+def _settle(platform: Platform, manifest: Manifest, version: int) -> None:
+    """The undone run first: whoever looks for superseded runs next must not take it for one."""
+    begin_publishing(platform, manifest.run_id)
+    _end_undone(platform, manifest)
+    supersede_runs(platform, manifest)
+    cause = f"it landed in version {version} of the target"
+    move_run(platform, manifest.run_id, _S.PUBLISHING, _S.PUBLISHED, cause)
+
+
+def _end_undone(platform: Platform, manifest: Manifest) -> None:
+    """A run to which other partitions are still owed stays published."""
+    undone = _undone_run(manifest)
+    if undone in platform.ledger.runs_without_accepted(manifest.target.table):
+        platform.ledger.move(
+            undone,
+            _S.PUBLISHED,
+            _S.ROLLED_BACK,
+            actor=platform.worker,
+            cause=f"{manifest.run_id} took back the last of its partitions: {manifest.reason}",
+            details={"rolled_back_by": manifest.run_id},
+            now=platform.clock(),
+            superseded_by=manifest.run_id,
+        )
+
+
+def _keep_records(platform: Platform, manifest: Manifest, undone: RunId, version: int) -> None:
+    """In the evidence of both runs: whoever looks at one of them finds the other."""
+    days = [day.isoformat() for day in manifest.target.partitions]
+    body = {"days": days, "delta_version": version, "reason": manifest.reason}
+    keep_record(
+        platform,
+        manifest.run_id,
+        "rollback",
+        key="rollback",
+        body={**body, "undoes": undone, "returned_to": _plain(former_versions(manifest))},
+    )
+    keep_record(
+        platform,
+        undone,
+        "rolled_back",
+        key=f"rolled_back:{manifest.run_id}",
+        body={**body, "rolled_back_by": manifest.run_id},
+    )
+
+
+def _plain(versions: dict[date, int]) -> dict[str, int]:
+    return {day.isoformat(): version for day, version in sorted(versions.items())}
