@@ -48,12 +48,21 @@ class Publication:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Compaction:
+    """The reviewed rows lay in other files when they were replaced; no row had changed."""
+
+    days: tuple[date, ...]
+    versions: tuple[int, ...]  # of the target, which rearranged them, the newest first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
     version: int
     row_count: int
     files_added: int
     files_removed: int
     attempts: int
+    compaction: Compaction | None = None  # of what was replaced, since it was reviewed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ has removed are simply not there; whoever asks has to live with that.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -26,6 +26,7 @@ class Commit:
     user_metadata: str | None
     added: Mapping[str, date | None]  # the day of each path, if the entry names one
     removed: Mapping[str, date | None]
+    only_rearranges: bool  # its writer says of every file in it that no row was changed
 
     @property
     def author(self) -> str:
@@ -45,14 +46,17 @@ def read_commit(path: Path, version: int) -> Commit | None:
         return None
     actions = [json.loads(line) for line in text.splitlines() if line.strip()]
     info = next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
+    added = [action["add"] for action in actions if "add" in action]
+    removed = [action["remove"] for action in actions if "remove" in action]
     return Commit(
         version=version,
         operation=info.get("operation", "an unnamed operation"),
         committed_at=_instant(info.get("timestamp")),
         engine=info.get("engineInfo", ""),
         user_metadata=info.get("userMetadata"),
-        added=_days_by_path(action["add"] for action in actions if "add" in action),
-        removed=_days_by_path(action["remove"] for action in actions if "remove" in action),
+        added=_days_by_path(added),
+        removed=_days_by_path(removed),
+        only_rearranges=all(file.get("dataChange") is False for file in (*added, *removed)),
     )
 
 
@@ -77,7 +81,7 @@ def _entry(path: Path, version: int) -> Path:
     return path / "_delta_log" / f"{version:020d}.json"
 
 
-def _days_by_path(files: Iterator[dict[str, Any]]) -> dict[str, date | None]:
+def _days_by_path(files: Iterable[dict[str, Any]]) -> dict[str, date | None]:
     return {file["path"]: _day(file.get("partitionValues")) for file in files}
 
 

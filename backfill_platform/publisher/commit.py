@@ -11,12 +11,17 @@ from pathlib import Path
 from deltalake import DeltaTable
 from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Transaction
 
-from backfill_platform.domain.publications import Publication
+from backfill_platform.domain.publications import Compaction, Publication
 from backfill_platform.lakehouse.delta_tables import LIBRARY_ERRORS, translated
 
 
 def commit_replacement(
-    table: DeltaTable, path: Path, publication: Publication, adds: Sequence[AddAction]
+    table: DeltaTable,
+    path: Path,
+    publication: Publication,
+    adds: Sequence[AddAction],
+    *,
+    compaction: Compaction | None = None,
 ) -> int:
     """Adds the files and removes all else in the named days; the version in which it landed.
 
@@ -32,22 +37,26 @@ def commit_replacement(
             table.schema(),
             [publication.partition_column],
             [(publication.partition_column, "in", [str(day) for day in publication.days])],
-            commit_properties=_properties(publication, version),
+            commit_properties=_properties(publication, compaction, version),
         )
     except LIBRARY_ERRORS as error:
         raise translated(error, path) from error
     return version
 
 
-def user_metadata(publication: Publication) -> str:
+def user_metadata(publication: Publication, compaction: Compaction | None) -> str:
     """Canonical JSON: what Spark's history shows, and what rebuilds the ledger from the log."""
     said = {**publication.commit_info, "publication_id": publication.publication_id}
+    if compaction:  # says for good why other files were removed than those that were reviewed
+        said["base_compacted_in"] = list(compaction.versions)
     return json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def _properties(publication: Publication, version: int) -> CommitProperties:
+def _properties(
+    publication: Publication, compaction: Compaction | None, version: int
+) -> CommitProperties:
     return CommitProperties(
-        custom_metadata={"userMetadata": user_metadata(publication)},
+        custom_metadata={"userMetadata": user_metadata(publication, compaction)},
         # The transaction's version is the table's: so the log says where a publication landed.
         app_transactions=[Transaction(publication.publication_id, version)],
         # With retries, delta-rs commits after a concurrent append into the same partition without

@@ -2,10 +2,11 @@
 
 A refusal that only says "conflict" helps nobody. The log is walked back from the newest version,
 undoing each commit, until the moved partitions hold what was reviewed; the commits on that way that
-touched them are the movers.
+touched them are the movers. Whether they changed a row is judged in `compaction`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
@@ -20,28 +21,65 @@ SHOWN_MOVES = 10
 SHOWN_DIGITS = 12
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Movements:
+    by_day: Mapping[date, tuple[Commit, ...]]  # those that touched it, the newest first
+    unexplained: frozenset[date]  # the log does not reach back to what was reviewed
+
+    @property
+    def commits(self) -> list[Commit]:
+        """All of them, the newest first."""
+        every = {commit.version: commit for commits in self.by_day.values() for commit in commits}
+        return [every[version] for version in sorted(every, reverse=True)]
+
+
 def moved_days(publication: Publication, state: TableState) -> tuple[date, ...]:
     """The days that hold something else than what the run was reviewed against."""
     found = state.fingerprints
     return tuple(day for day in publication.days if found[day] != publication.base[day])
 
 
+def find_movements(
+    target: Path, state: TableState, base: Mapping[date, str], moved: Iterable[date]
+) -> Movements:
+    """How the moved days came from their base to what they hold in `state`."""
+    held = {day: {file.path for file in state.files.get(day, ())} for day in moved}
+    by_day: dict[date, list[Commit]] = {day: [] for day in held}
+    for version in range(state.version, max(state.version - LONGEST_WALK, -1), -1):
+        commit = read_commit(target, version)
+        if commit is None or not held:
+            break
+        for day in _undo(commit, held):
+            by_day[day].append(commit)
+        for day in [day for day in held if fingerprint(held[day]) == base[day]]:
+            del held[day]
+    return Movements(
+        by_day={day: tuple(commits) for day, commits in by_day.items()},
+        unexplained=frozenset(held),
+    )
+
+
 def target_moved(
-    target: Path, publication: Publication, state: TableState, moved: tuple[date, ...]
+    publication: Publication, state: TableState, movements: Movements, moved: tuple[date, ...]
 ) -> TargetMoved:
-    movers = _movers(target, publication, state, moved)
+    movers = [
+        commit
+        for commit in movements.commits
+        if any(commit in movements.by_day[day] for day in moved)
+    ]
+    lines = [_describe_move(day, publication, state) for day in moved[:SHOWN_MOVES]]
+    if len(moved) > SHOWN_MOVES:
+        lines.append(f"and {len(moved) - SHOWN_MOVES} more partitions")
     by_whom = [_describe_mover(commit) for commit in movers] or [
         "the versions that moved them are no longer in the log"
     ]
-    lines = [*(_describe_move(day, publication, state) for day in moved[:SHOWN_MOVES])]
-    if len(moved) > SHOWN_MOVES:
-        lines.append(f"and {len(moved) - SHOWN_MOVES} more partitions")
+    days = PartitionSet.of_days(moved)
     return TargetMoved(
-        f"{publication.table}: {len(moved)} of {len(publication.days)} partitions "
-        f"({PartitionSet.of_days(moved)}) no longer hold what publication "
-        f"{publication.publication_id} was reviewed against; nothing was changed.\n"
+        f"{publication.table}: {len(moved)} of {len(publication.days)} partitions ({days}) no "
+        f"longer hold what publication {publication.publication_id} was reviewed against; nothing "
+        "was changed.\n"
         + "\n".join(f"  - {line}" for line in [*lines, *by_whom])
-        + "\nStage the run again on what the target holds now, or plan a new run.",
+        + f"\n{_offer(publication)}",
         days=moved,
         versions=tuple(commit.version for commit in movers),
     )
@@ -58,32 +96,32 @@ def version_that_added(target: Path, paths: set[str], *, newest: int) -> int:
     return newest
 
 
-def _movers(
-    target: Path, publication: Publication, state: TableState, moved: Iterable[date]
-) -> list[Commit]:
-    """Newest first. Ends at the reviewed state, or where the log ends."""
-    held = {day: {file.path for file in state.files.get(day, ())} for day in moved}
-    movers: list[Commit] = []
-    for version in range(state.version, max(state.version - LONGEST_WALK, -1), -1):
-        commit = read_commit(target, version)
-        if commit is None or not held:
-            break
-        if _undo(commit, held):
-            movers.append(commit)
-        for day in [day for day in held if fingerprint(held[day]) == publication.base[day]]:
-            del held[day]
-    return movers
-
-
-def _undo(commit: Commit, held: dict[date, set[str]]) -> bool:
-    """Takes the commit back from what the days hold; whether it touched any of them."""
+def _undo(commit: Commit, held: dict[date, set[str]]) -> set[date]:
+    """Takes the commit back from what the days hold; which of them it touched."""
     added = [(path, day) for path, day in commit.added.items() if day and day in held]
     removed = [(path, day) for path, day in commit.removed.items() if day and day in held]
     for path, day in added:
         held[day].discard(path)
     for path, day in removed:
         held[day].add(path)
-    return bool(added or removed)
+    return {day for _, day in (*added, *removed)}
+
+
+def _offer(publication: Publication) -> str:
+    """A manifest pins its base, so what was reviewed cannot be reviewed again under its name."""
+    known = publication.commit_info
+    if known.get("undoes"):
+        return (
+            f"Look at what these days hold now (`backfill history {publication.table} --day DAY`), "
+            f"then plan the rollback again: `backfill rollback {known['undoes']}`."
+        )
+    run = known.get("run_id", "RUN")
+    days = PartitionSet.of_days(publication.days)
+    return (
+        f"Look at what these days hold now (`backfill history {publication.table} --day DAY`). To "
+        f"stage and compare again on that: `backfill plan {publication.table} --days "
+        f'"{days}" --replaces {run}`, then `backfill compare` of the new run.'
+    )
 
 
 def _describe_move(day: date, publication: Publication, state: TableState) -> str:

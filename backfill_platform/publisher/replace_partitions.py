@@ -4,10 +4,11 @@ The files already lie where they will stay, so this moves metadata only. `publis
 has staged; `publish_files` is the one primitive below it and below `return_partitions`. It decides
 whether the publication may still be made, and tries until it landed, is refused, or lost too many
 races. What may be added is decided in `staged_files`, who moved a target is found in `movements`,
-and `commit` writes the one log entry. Verdicts and approvals are the engine's to check, before it
-comes here; the ledger is told by the engine, afterwards.
+whether they changed a row in `compaction`, and `commit` writes the one log entry. Verdicts and
+approvals are the engine's to check, before it comes here; the ledger is told by it, afterwards.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 from deltalake import DeltaTable
@@ -17,6 +18,7 @@ from backfill_platform.domain.errors import EngineUnavailable, LostRace, TargetM
 from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.publications import (
     AlreadyPublished,
+    Compaction,
     Publication,
     PublicationOutcome,
     Published,
@@ -29,7 +31,13 @@ from backfill_platform.lakehouse.delta_tables import (
     state_of,
 )
 from backfill_platform.publisher.commit import commit_replacement
-from backfill_platform.publisher.movements import moved_days, target_moved, version_that_added
+from backfill_platform.publisher.compaction import find_compaction
+from backfill_platform.publisher.movements import (
+    find_movements,
+    moved_days,
+    target_moved,
+    version_that_added,
+)
 from backfill_platform.publisher.staged_files import (
     check_staged_files,
     paths_in_target,
@@ -40,22 +48,41 @@ MAX_ATTEMPTS = 40  # every commit by anybody costs one; the pauses add up to abo
 FIRST_PAUSE_SECONDS = 0.02
 LONGEST_PAUSE_SECONDS = 1.0
 
+BeforeCommit = Callable[[], None]  # raises when this caller may not commit any more
+
+
+def unguarded() -> None:
+    """Where nobody keeps fences."""
+
 
 def publish(
-    target: Path, staging: Path, publication: Publication, *, max_attempts: int = MAX_ATTEMPTS
+    target: Path,
+    staging: Path,
+    publication: Publication,
+    *,
+    before_commit: BeforeCommit = unguarded,
+    max_attempts: int = MAX_ATTEMPTS,
 ) -> PublicationOutcome:
     """Replaces exactly `publication.days` of `target` by the staged files, in one commit."""
     refuse_staging_elsewhere(target, staging, publication)
-    return publish_files(target, staging, publication, max_attempts=max_attempts)
+    return publish_files(
+        target, staging, publication, before_commit=before_commit, max_attempts=max_attempts
+    )
 
 
 def publish_files(
-    target: Path, source: Path, publication: Publication, *, max_attempts: int = MAX_ATTEMPTS
+    target: Path,
+    source: Path,
+    publication: Publication,
+    *,
+    before_commit: BeforeCommit = unguarded,
+    max_attempts: int = MAX_ATTEMPTS,
 ) -> PublicationOutcome:
     """`source` is the table that the files' paths begin at: staging, or the target itself.
 
-    Raises `TargetMoved` when a day no longer holds what was reviewed, `StagingIncomplete` when a
-    file is not what its log says, and `LostRace` when other writers won every attempt.
+    `before_commit` is asked in each attempt, as the last thing before the log is written. Raises
+    `TargetMoved` when a day no longer holds what was reviewed, `StagingIncomplete` when a file is
+    not what its log says, and `LostRace` when other writers won every attempt.
 
     Invariant: readers see the target before or after a publication, never in between
     (test_readers_see_before_or_after_and_nothing_else).
@@ -67,21 +94,26 @@ def publish_files(
         wait=wait_random_exponential(multiplier=FIRST_PAUSE_SECONDS, max=LONGEST_PAUSE_SECONDS),
         reraise=True,
     )
-    return retrying(lambda: _attempt(target, source, publication, _number(retrying)))
+    return retrying(lambda: _attempt(target, source, publication, before_commit, _number(retrying)))
 
 
 def _attempt(
-    target: Path, source: Path, publication: Publication, number: int
+    target: Path,
+    source: Path,
+    publication: Publication,
+    before_commit: BeforeCommit,
+    number: int,
 ) -> PublicationOutcome:
     table = _open_target(target, publication)
     state = state_of(table, target, PartitionSet.of_days(publication.days))
     landed = _landed(table, target, source, publication, state)
     if landed is not None:
         return AlreadyPublished(version=landed)
-    _check_base(target, publication, state)
+    compaction = _check_base(target, publication, state)
     adds = check_staged_files(target, source, publication, columns=state.columns)
+    before_commit()
     try:
-        version = commit_replacement(table, target, publication, adds)
+        version = commit_replacement(table, target, publication, adds, compaction=compaction)
     except EngineUnavailable:
         # The commit may have landed before the failure; only the log knows.
         version = published_version(target, publication.publication_id)
@@ -93,6 +125,7 @@ def _attempt(
         files_added=len(publication.files),
         files_removed=sum(len(files) for files in state.files.values()),
         attempts=number,
+        compaction=compaction,
     )
 
 
@@ -142,12 +175,23 @@ def _landed(
     )
 
 
-def _check_base(target: Path, publication: Publication, state: TableState) -> None:
+def _check_base(target: Path, publication: Publication, state: TableState) -> Compaction | None:
     """Invariant: a publication changes only the partitions that it names, and only if they still
-    hold what was reviewed (test_an_append_after_the_review_is_refused_and_not_merged)."""
+    hold what was reviewed (test_an_append_after_the_review_is_refused_and_not_merged).
+
+    The same rows in other files are what was reviewed. The commit removes the files of this very
+    version, whichever they are, so the compare-and-swap stays exact.
+    """
     moved = moved_days(publication, state)
-    if moved:
-        raise target_moved(target, publication, state, moved)
+    if not moved:
+        return None
+    movements = find_movements(target, state, publication.base, moved)
+    compaction = find_compaction(target, movements, version=state.version)
+    seen_through = set(compaction.days) if compaction else set()
+    changed = tuple(day for day in moved if day not in seen_through)
+    if changed:
+        raise target_moved(publication, state, movements, changed)
+    return compaction
 
 
 def _number(retrying: Retrying) -> int:

@@ -12,7 +12,12 @@ from pathlib import Path
 from backfill_platform.domain.errors import StagingIncomplete
 from backfill_platform.domain.publications import Publication, PublicationOutcome
 from backfill_platform.lakehouse.former_files import former_files
-from backfill_platform.publisher.replace_partitions import MAX_ATTEMPTS, publish_files
+from backfill_platform.publisher.replace_partitions import (
+    MAX_ATTEMPTS,
+    BeforeCommit,
+    publish_files,
+    unguarded,
+)
 
 SHOWN_FILES = 5
 
@@ -22,6 +27,7 @@ def return_partitions(
     publication: Publication,
     versions: Mapping[date, int],
     *,
+    before_commit: BeforeCommit = unguarded,
     max_attempts: int = MAX_ATTEMPTS,
 ) -> PublicationOutcome:
     """Each day holds again what it held at `versions[day]`; `publication.files` are those files.
@@ -32,7 +38,9 @@ def return_partitions(
     if set(versions) != set(publication.days):
         raise ValueError(f"{publication.publication_id} must name a version for exactly its days")
     _refuse_others(target, publication, versions)
-    return publish_files(target, target, publication, max_attempts=max_attempts)
+    return publish_files(
+        target, target, publication, before_commit=before_commit, max_attempts=max_attempts
+    )
 
 
 def _refuse_others(target: Path, publication: Publication, versions: Mapping[date, int]) -> None:

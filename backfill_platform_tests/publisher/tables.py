@@ -17,6 +17,7 @@ from backfill_platform.lakehouse.delta_tables import (
     read_table_state,
     staged_files,
 )
+from backfill_platform.lakehouse.former_files import former_files
 
 FIRST = date(2025, 1, 1)
 RUN = "bf-20260704-totals_daily-1.0.0-{:03d}"
@@ -105,6 +106,21 @@ class Lake:
 
     def version(self) -> int:
         return DeltaTable(self.target).version()
+
+
+def review_return(lake: Lake, versions: Mapping[date, int], name: str = "back") -> Publication:
+    named = PartitionSet.of_days(versions)
+    files = former_files(lake.target, versions)
+    assert files is not None
+    return Publication(
+        publication_id=name,
+        table="silver.totals_daily",
+        partition_column="business_date",
+        days=tuple(named),
+        files=files,
+        base=base_of(lake.target, named),
+        commit_info={"run_id": name},
+    )
 
 
 def make_lake(folder: Path) -> Lake:

@@ -154,17 +154,10 @@ def test_a_refusal_says_what_moved_and_which_run_moved_it(lake: Lake) -> None:
     assert "1 of 2 partitions (2025-01-02) no longer hold" in said
     assert "2025-01-02: expected an empty partition, found files" in said
     assert f"version 1 moved them: WRITE by run {RUN.format(2)}" in said
-    assert "Stage the run again" in said
-
-
-def test_a_compaction_of_a_named_partition_is_told_by_its_operation(lake: Lake) -> None:
-    append(lake.target, rows_of("live", days(0, 1)))
-    append(lake.target, rows_of("more", days(0, 1)))
-    staging = lake.stage(1, rows_of("run1", days(0, 1)))
-    publication = lake.review(1, days(0, 1))
-    DeltaTable(lake.target).optimize.compact()
-    with pytest.raises(TargetMoved, match="version 3 moved them: OPTIMIZE by delta-rs"):
-        publish(lake.target, staging, publication)
+    assert (
+        f'`backfill plan silver.totals_daily --days "2025-01-01..2025-01-02" --replaces '
+        f"{RUN.format(1)}`" in said
+    )
 
 
 def test_a_mover_that_the_log_forgot_is_admitted(lake: Lake) -> None:

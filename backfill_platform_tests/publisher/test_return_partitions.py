@@ -19,9 +19,9 @@ from backfill_platform_tests.publisher.tables import (
     FIRST,
     Lake,
     append,
-    base_of,
     days,
     read_rows,
+    review_return,
     rows_of,
 )
 
@@ -35,21 +35,6 @@ def published(lake: Lake, number: int, named: PartitionSet) -> None:
 
 def at(version: int, named: PartitionSet) -> Mapping[date, int]:
     return dict.fromkeys(named, version)
-
-
-def review_return(lake: Lake, versions: Mapping[date, int], name: str = "back") -> Publication:
-    named = PartitionSet.of_days(versions)
-    files = former_files(lake.target, versions)
-    assert files is not None
-    return Publication(
-        publication_id=name,
-        table="silver.totals_daily",
-        partition_column="business_date",
-        days=tuple(named),
-        files=files,
-        base=base_of(lake.target, named),
-        commit_info={"run_id": name},
-    )
 
 
 def refusal(lake: Lake, publication: Publication, versions: Mapping[date, int]) -> str:
