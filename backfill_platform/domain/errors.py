@@ -3,6 +3,7 @@
     BackfillError
     ├── Retryable          the same call may succeed later, nothing has to be changed by a person
     │   ├── LostRace         another writer moved first; read again and decide again
+    │   ├── PartitionsFenced  a fence of another run, or the end of one's own, forbids the commit
     │   └── EngineUnavailable  Spark, the ledger or the storage could not be reached
     └── Terminal           the same call will fail again until somebody changes something
         ├── DeclarationInvalid   a table, source or reference is declared wrongly
@@ -56,6 +57,12 @@ class LostRace(Retryable):
     """Another writer moved first."""
 
     code = "lost-race"
+
+
+class PartitionsFenced(Retryable):
+    """A fence forbids the commit: another run's, or one's own that has ended."""
+
+    code = "partitions-fenced"
 
 
 class EngineUnavailable(Retryable):

@@ -33,6 +33,14 @@ class PublishMode(StrEnum):
     REPLACE_PARTITIONS = "REPLACE_PARTITIONS"  # each named partition is replaced as a whole
 
 
+class LiveConflicts(StrEnum):
+    """Who gives way where live data and a run want the same partitions."""
+
+    FREEZE = "FREEZE"  # live writers wait until the run has published
+    VERSIONED = "VERSIONED"  # each writes output of its own, side by side
+    MERGE_BY_VERSION = "MERGE_BY_VERSION"  # key by key the higher version stays
+
+
 class Knowledge(StrEnum):
     """Which arrivals a day of output may use."""
 

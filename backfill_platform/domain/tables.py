@@ -10,7 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from backfill_platform.domain.limits import NO_LIMITS, Limits
-from backfill_platform.domain.modes import Classification, PublishMode, ReferenceSemantics
+from backfill_platform.domain.modes import (
+    Classification,
+    LiveConflicts,
+    PublishMode,
+    ReferenceSemantics,
+)
 from backfill_platform.domain.partitions import Boundary
 from backfill_platform.domain.transforms import Frames, TransformContext, TransformVersion
 
@@ -99,6 +104,8 @@ class TableSpec:
     description: str
     references: tuple[ReferenceUse, ...] = ()
     publish_mode: PublishMode = PublishMode.REPLACE_PARTITIONS
+    live_conflicts: LiveConflicts = LiveConflicts.FREEZE
+    frozen_minutes: int = 0  # for live writers, once a run has published; 0 ends it with the commit
     chunk_days: int = 31
     boundary: Boundary = Boundary.DAY  # what a chunk and a publication may not cut
     limits: Limits = NO_LIMITS

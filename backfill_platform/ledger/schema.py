@@ -160,6 +160,18 @@ publication = sa.Table(
     sa.CheckConstraint("(fact_at IS NULL) = (outcome IS NULL)", name="fact"),
 )
 
+fence = sa.Table(
+    "fence",
+    metadata,
+    sa.Column("table_name", sa.String(200), primary_key=True),
+    sa.Column("token", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("run_id", sa.ForeignKey("run.run_id"), nullable=False),
+    sa.Column("days", Days, nullable=False),
+    sa.Column("acquired_at", UtcInstant, nullable=False),
+    sa.Column("expires_at", UtcInstant, nullable=False),
+    sa.Column("released_at", UtcInstant),
+)
+
 _NOT_SUPERSEDED = sa.text("superseded_at IS NULL")
 
 accepted_output = sa.Table(

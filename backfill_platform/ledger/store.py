@@ -16,11 +16,12 @@ from backfill_platform.domain.approvals import Approval
 from backfill_platform.domain.chunks import ChunkCounts, ChunkRecord, ClaimOutcome, build_chunk_id
 from backfill_platform.domain.errors import LostRace, SetupIncomplete
 from backfill_platform.domain.estimates import PastChunk
+from backfill_platform.domain.fences import Fence
 from backfill_platform.domain.identity import GroupId, RunId
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
 from backfill_platform.domain.measurements import PartitionMeasurement
 from backfill_platform.domain.modes import RunKind
-from backfill_platform.domain.partitions import DayRange
+from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.domain.runs import (
     AcceptedPartition,
     AcceptedRows,
@@ -40,6 +41,7 @@ from backfill_platform.ledger import accepted as _accepted
 from backfill_platform.ledger import approvals as _approvals
 from backfill_platform.ledger import chunks as _chunks
 from backfill_platform.ledger import events as _events
+from backfill_platform.ledger import fences as _fences
 from backfill_platform.ledger import holding as _holding
 from backfill_platform.ledger import judgements as _judgements
 from backfill_platform.ledger import pace as _pace
@@ -316,6 +318,48 @@ class Ledger:
     def verdicts(self, run_id: RunId, days: Iterable[date] | None = None) -> tuple[Verdict, ...]:
         with self._read() as connection:
             return _judgements.read_verdicts(connection, run_id, days)
+
+    def acquire_fence(
+        self,
+        run_id: RunId,
+        table: str,
+        days: PartitionSet,
+        *,
+        gives_way: bool,
+        lease_seconds: int,
+        now: datetime,
+    ) -> Fence:
+        """Whoever gives way is refused while another run's fence is open: `PartitionsFenced`."""
+        with self._write(now) as connection:
+            return _fences.acquire_fence(
+                connection,
+                run_id,
+                table,
+                days,
+                gives_way=gives_way,
+                lease_seconds=lease_seconds,
+                now=now,
+            )
+
+    def refuse_stale(self, fence: Fence, *, now: datetime) -> None:
+        """Raises `PartitionsFenced` when nothing may be committed under this fence any more."""
+        with self._read() as connection:
+            _fences.refuse_stale(connection, fence, require_aware(now))
+
+    def renew_fence(self, fence: Fence, *, lease_seconds: int, now: datetime) -> None:
+        with self._write(now) as connection:
+            _fences.renew_fence(connection, fence, lease_seconds=lease_seconds, now=now)
+
+    def release_fence(
+        self, fence: Fence, *, now: datetime, frozen_until: datetime | None = None
+    ) -> None:
+        with self._write(now) as connection:
+            _fences.release_fence(connection, fence, frozen_until=frozen_until, now=now)
+
+    def open_fences(self, table: str, now: datetime) -> tuple[Fence, ...]:
+        """The oldest first."""
+        with self._read() as connection:
+            return _fences.read_open_fences(connection, table, require_aware(now))
 
     def record_intent(self, intent: PublicationIntent, *, now: datetime) -> PublicationRecord:
         with self._write(now) as connection:

@@ -9,6 +9,7 @@ from backfill_platform.domain.catalog import Declarations, build_catalog
 from backfill_platform.domain.contracts import Column, Contract
 from backfill_platform.domain.errors import DeclarationInvalid
 from backfill_platform.domain.limits import Limits
+from backfill_platform.domain.modes import LiveConflicts
 from backfill_platform.domain.partitions import Boundary
 from backfill_platform.domain.tables import Input, ReferenceUse
 from backfill_platform.domain.transforms import TransformVersion
@@ -158,3 +159,18 @@ def test_a_retention_of_no_days_is_refused():
 def test_a_source_with_a_retention_of_no_days_is_refused():
     with pytest.raises(DeclarationInvalid, match=r"landing\.events: retention_days: -1 keeps"):
         build(make_table(), sources=(replace(SOURCE, retention_days=-1),))
+
+
+@pytest.mark.parametrize("conflicts", [LiveConflicts.VERSIONED, LiveConflicts.MERGE_BY_VERSION])
+def test_a_policy_that_the_publish_mode_cannot_keep_is_refused(conflicts):
+    with pytest.raises(
+        DeclarationInvalid,
+        match=r"live_conflicts: \w+ cannot be kept where publication is by REPLACE_PARTITIONS; "
+        "use FREEZE",
+    ):
+        build(make_table(live_conflicts=conflicts))
+
+
+def test_a_freeze_that_ends_before_it_begins_is_refused():
+    with pytest.raises(DeclarationInvalid, match="frozen_minutes: -1 is in the past"):
+        build(make_table(frozen_minutes=-1))
