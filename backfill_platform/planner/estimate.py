@@ -20,6 +20,7 @@ from backfill_platform.planner.workload import Workload
 
 NEWEST_CHUNKS = 50
 FEWEST_FOR_A_SPREAD = 3
+FEWEST_TIMES_FOR_A_SPREAD = 10  # what a chunk takes varies with whatever else the machine does
 
 # Where no chunk of the table has run yet: wide on purpose.
 DEFAULT_ROWS_PER_SECOND = Span(low=2_000, expected=10_000, high=80_000)
@@ -142,15 +143,15 @@ def _guess_seconds(work: Workload, past: Sequence[PastChunk]) -> _Guess:
     timed = [one for one in past if one.partitions and one.seconds > 0]
     if not timed:
         return _default_seconds(work)
-    start_up = _start_up(timed)
+    start_up, fewest = _start_up(timed), FEWEST_TIMES_FOR_A_SPREAD
     by_partition = [(Fraction(one.seconds) - start_up) / one.partitions for one in timed]
-    basis = f"duration from {_chunks(by_partition)}, by partition"
-    guess = _spread(by_partition, basis).times(work.partitions)
+    basis = f"duration from {_chunks(by_partition, fewest)}, by partition"
+    guess = _spread(by_partition, basis, fewest).times(work.partitions)
     counted = [one for one in timed if one.rows_read]
     if counted:
         by_rows = [(Fraction(one.seconds) - start_up) / (one.rows_read or 1) for one in counted]
-        basis = f"duration from {_chunks(by_rows)}, by rows read and by partition"
-        guess = _spread(by_rows, basis).times(work.rows_by_chunks).spanning(guess)
+        basis = f"duration from {_chunks(by_rows, fewest)}, by rows read and by partition"
+        guess = _spread(by_rows, basis, fewest).times(work.rows_by_chunks).spanning(guess)
     return guess.times(1, plus=start_up * len(work.chunks))
 
 
@@ -192,16 +193,18 @@ def _reading_basis(work: Workload) -> Iterable[str]:
         )
 
 
-def _spread(samples: Sequence[Fraction], basis: str) -> _Guess:
+def _spread(
+    samples: Sequence[Fraction], basis: str, fewest: int = FEWEST_FOR_A_SPREAD
+) -> _Guess:
     """The middle, and what a tenth of the samples lie below and above."""
-    if len(samples) < FEWEST_FOR_A_SPREAD:
+    if len(samples) < fewest:
         middle = Fraction(median(samples))
         return _Guess(middle / 2, middle, middle * 2, basis)
     tenths = quantiles(samples, n=10, method="inclusive")
     return _Guess(tenths[0], tenths[4], tenths[8], basis)
 
 
-def _chunks(samples: Sequence[Fraction]) -> str:
-    few = len(samples) < FEWEST_FOR_A_SPREAD
+def _chunks(samples: Sequence[Fraction], fewest: int = FEWEST_FOR_A_SPREAD) -> str:
+    few = len(samples) < fewest
     number = f"{count_of(len(samples), 'earlier chunk')} of this table"
     return f"{number} (few, so from half to twice)" if few else number

@@ -86,23 +86,28 @@ def test_bytes_written_are_those_of_a_row_of_the_inputs_where_there_is_no_target
 
 
 def test_the_duration_of_equal_chunks_is_that_of_the_earlier_ones():
-    past = [chunk(rows_read=600, seconds=8.0)] * 3
+    past = [chunk(rows_read=600, seconds=8.0)] * 10
     assert estimate(*past).seconds == Span(low=16, expected=16, high=16)
 
 
 def test_every_chunk_pays_for_its_start_however_small_it_is():
-    past = [replace(chunk(rows_read=6_000_000, seconds=8.0), partitions=5_000_000)] * 3
+    past = [replace(chunk(rows_read=6_000_000, seconds=8.0), partitions=5_000_000)] * 10
     assert estimate(*past).seconds.expected == 2 * 4
 
 
 def test_the_duration_spans_what_rows_and_what_partitions_would_say():
-    past = [chunk(rows_read=6_000_000, seconds=8.0)] * 3
+    past = [chunk(rows_read=6_000_000, seconds=8.0)] * 10
     assert estimate(*past).seconds == Span(low=8, expected=12, high=16)
 
 
 def test_the_duration_follows_the_partitions_where_nobody_counted_the_input():
-    past = [chunk(rows_read=None, seconds=8.0)] * 3
+    past = [chunk(rows_read=None, seconds=8.0)] * 10
     assert estimate(*past).seconds == Span(low=16, expected=16, high=16)
+
+
+def test_a_few_earlier_times_give_a_wide_range():
+    past = [chunk(rows_read=600, seconds=8.0)] * 9
+    assert estimate(*past).seconds == Span(low=12, expected=16, high=24)
 
 
 def test_only_the_newest_chunks_count():
