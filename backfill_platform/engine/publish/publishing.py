@@ -16,7 +16,13 @@ from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.measurements import content_by_day
 from backfill_platform.domain.modes import ExecutionMode
 from backfill_platform.domain.partitions import DayRange, PartitionSet
-from backfill_platform.domain.publications import Publication, PublicationOutcome
+from backfill_platform.domain.plain import to_plain
+from backfill_platform.domain.publications import (
+    Compaction,
+    Publication,
+    PublicationOutcome,
+    Published,
+)
 from backfill_platform.domain.runs import AcceptedPartition, AcceptedRows, PublicationIntent
 from backfill_platform.domain.verdicts import Gate
 from backfill_platform.engine.carry_out.boundaries import refuse_cut, refuse_rollback
@@ -31,9 +37,10 @@ from backfill_platform.engine.consent.consents import refuse_without_consent
 from backfill_platform.engine.loading import load_manifest, read_manifest
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.publish.cutoff import days_equal_to_accepted
+from backfill_platform.engine.publish.fencing import fenced
 from backfill_platform.engine.records import keep_record
 from backfill_platform.lakehouse.delta_tables import staged_files
-from backfill_platform.publisher.replace_partitions import publish
+from backfill_platform.publisher.replace_partitions import BeforeCommit, publish
 
 SETTLED = frozenset({ChunkStatus.VALIDATED, ChunkStatus.PUBLISHED})
 
@@ -42,6 +49,7 @@ SETTLED = frozenset({ChunkStatus.VALIDATED, ChunkStatus.PUBLISHED})
 class ChunkPublication:
     changed: tuple[date, ...]
     unchanged: tuple[date, ...]  # equal to what is accepted: not published, and nobody is woken
+    compaction: Compaction | None  # seen through: somebody had rearranged what was replaced
     accepted: tuple[AcceptedPartition, ...]  # what consumers see now, for every day of the chunk
     version: int | None  # of the target in which this chunk landed; nothing if nothing changed
 
@@ -70,34 +78,47 @@ def publish_chunk(
     refuse_without_consent(platform, manifest, ConsentPoint.PUBLICATION)
     _refuse_unasked(manifest, by_hand=by_hand)
     wait_for_commit(platform, manifest)
-    begin_publishing(platform, run_id)
-    unchanged = days_equal_to_accepted(platform, manifest, days)
-    changed = tuple(day for day in days if day not in unchanged)
-    version = _publish_days(platform, manifest, days, changed).version if changed else None
+    with fenced(platform, manifest, PartitionSet.of_range(days)) as guard:
+        begin_publishing(platform, run_id)
+        done = _publish_changed(platform, manifest, days, guard)
     for chunk in platform.ledger.chunks(run_id):
         if days.covers(chunk.days) and chunk.status is ChunkStatus.VALIDATED:
             platform.ledger.mark_chunk_published(run_id, chunk.days, now=platform.clock())
     advance_run(platform, manifest)
     supersede_runs(platform, manifest)
-    keep_record(
-        platform,
-        run_id,
-        "publication",
-        key=f"publication:{days}",
-        body={
-            "days": str(days),
-            "changed": [day.isoformat() for day in changed],
-            "unchanged": [day.isoformat() for day in unchanged],
-            "delta_version": version,
-        },
-    )
+    _keep_publication(platform, run_id, days, done)
+    return done
+
+
+def _publish_changed(
+    platform: Platform, manifest: Manifest, days: DayRange, before_commit: BeforeCommit
+) -> ChunkPublication:
+    """Where nothing differs from what is accepted, nothing is committed
+    (test_a_run_that_changes_nothing_commits_nothing)."""
+    unchanged = days_equal_to_accepted(platform, manifest, days)
+    changed = tuple(day for day in days if day not in unchanged)
+    outcome = _publish_days(platform, manifest, days, changed, before_commit) if changed else None
     accepted = platform.ledger.accepted(manifest.target.table, days)
     return ChunkPublication(
         changed=changed,
         unchanged=unchanged,
+        compaction=outcome.compaction if isinstance(outcome, Published) else None,
         accepted=tuple(accepted[day] for day in days if day in accepted),
-        version=version,
+        version=outcome.version if outcome else None,
     )
+
+
+def _keep_publication(
+    platform: Platform, run_id: RunId, days: DayRange, done: ChunkPublication
+) -> None:
+    body = {
+        "days": str(days),
+        "changed": [day.isoformat() for day in done.changed],
+        "unchanged": [day.isoformat() for day in done.unchanged],
+        "delta_version": done.version,
+        "compaction": to_plain(done.compaction),
+    }
+    keep_record(platform, run_id, "publication", key=f"publication:{days}", body=body)
 
 
 def _refuse_mode(manifest: Manifest) -> None:
@@ -134,7 +155,11 @@ def _refuse_unless_validated(platform: Platform, run_id: RunId, days: DayRange) 
 
 
 def _publish_days(
-    platform: Platform, manifest: Manifest, days: DayRange, changed: tuple[date, ...]
+    platform: Platform,
+    manifest: Manifest,
+    days: DayRange,
+    changed: tuple[date, ...],
+    before_commit: BeforeCommit,
 ) -> PublicationOutcome:
     """Intent, commit, fact: after a crash in between, the target's log decides."""
     publication = build_publication(platform, manifest, days, changed)
@@ -155,6 +180,7 @@ def _publish_days(
             platform.warehouse.table_path(table),
             platform.warehouse.staging_path(table, manifest.run_id),
             publication,
+            before_commit=before_commit,
         )
     except Terminal as refused:  # it did not land and never will: the intent is over
         platform.ledger.give_up_intent(publication.publication_id, now=platform.clock())
