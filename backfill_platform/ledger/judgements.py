@@ -5,7 +5,7 @@ verdicts on what was there before are gone (test_staging_again_forgets_older_ver
 """
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 from typing import Any
 
@@ -19,6 +19,7 @@ from backfill_platform.domain.measurements import PartitionMeasurement
 from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.domain.verdicts import Gate, Outcome, Verdict
 from backfill_platform.ledger.chunks import find_chunk, write_chunk
+from backfill_platform.ledger.day_sets import conditions_on
 from backfill_platform.ledger.schema import partition_measurement, verdict
 
 _OWN_COLUMNS = ("day", "row_count", "checksum")  # of a measurement; the rest is `numbers`
@@ -74,9 +75,7 @@ def record_verdicts(
 def read_measurements(
     connection: sa.Connection, run_id: RunId, days: Iterable[date] | None
 ) -> tuple[PartitionMeasurement, ...]:
-    rows = connection.execute(
-        _of_days(partition_measurement, run_id, days).order_by(partition_measurement.c.day)
-    )
+    rows = _read(connection, partition_measurement, run_id, days)
     return tuple(
         PartitionMeasurement(
             day=row.day, row_count=row.row_count, checksum=row.checksum, **row.numbers
@@ -88,9 +87,7 @@ def read_measurements(
 def read_verdicts(
     connection: sa.Connection, run_id: RunId, days: Iterable[date] | None
 ) -> tuple[Verdict, ...]:
-    rows = connection.execute(
-        _of_days(verdict, run_id, days).order_by(verdict.c.day, verdict.c.gate)
-    )
+    rows = _read(connection, verdict, run_id, days)
     return tuple(
         Verdict(
             gate=Gate(row.gate),
@@ -188,11 +185,14 @@ def _measurement_columns(found: PartitionMeasurement) -> dict[str, Any]:
     return {**own, "numbers": fields}
 
 
-def _of_days(
-    table: sa.Table, run_id: RunId, days: Iterable[date] | None
-) -> sa.Select[tuple[Any, ...]]:
-    of_run = sa.select(table).where(table.c.run_id == run_id)
-    return of_run if days is None else of_run.where(table.c.day.in_(list(days)))
+def _read(
+    connection: sa.Connection, table: sa.Table, run_id: RunId, days: Iterable[date] | None
+) -> Iterator[sa.Row[Any]]:
+    chosen = (sa.true(),) if days is None else conditions_on(table.c.day, days)
+    for of_days in chosen:
+        yield from connection.execute(
+            sa.select(table).where(table.c.run_id == run_id, of_days).order_by(*table.primary_key)
+        )
 
 
 def _forget(connection: sa.Connection, table: sa.Table, run_id: RunId, days: DayRange) -> None:

@@ -23,6 +23,8 @@ from backfill_platform.ledger.database import stand_in_line
 from backfill_platform.ledger.runs import lock_run, refuse_stopped
 from backfill_platform.ledger.schema import publication
 
+_HAS_NOT_LANDED = publication.c.outcome.is_distinct_from(PublicationFact.LANDED.value)
+
 
 def write_intent(
     connection: sa.Connection, intent: PublicationIntent, now: datetime
@@ -54,6 +56,8 @@ def write_fact(
     rows: tuple[AcceptedRows, ...],
     now: datetime,
 ) -> PublicationRecord:
+    """Also of an intent that was given up: nobody can know what the log will say, and it decides
+    (test_what_was_given_up_and_landed_after_all_is_a_fact)."""
     known = find_publication(connection, publication_id)
     if known.outcome is PublicationFact.LANDED and known.version == version:
         return known
@@ -61,7 +65,7 @@ def write_fact(
     stand_in_line(connection, f"accepted partitions of {known.intent.table}")
     _refuse_other_days(known.intent, rows)
     fact = {"fact_at": now, "version": version, "outcome": PublicationFact.LANDED.value}
-    _close(connection, known, fact)
+    _close(connection, known, fact, _HAS_NOT_LANDED)
     accept_rows(connection, known.intent, version, rows, now)
     return find_publication(connection, publication_id)
 
@@ -72,7 +76,8 @@ def give_up_intent(
     known = find_publication(connection, publication_id)
     if known.outcome is PublicationFact.GIVEN_UP:
         return known
-    _close(connection, known, {"fact_at": now, "outcome": PublicationFact.GIVEN_UP.value})
+    given_up = {"fact_at": now, "outcome": PublicationFact.GIVEN_UP.value}
+    _close(connection, known, given_up, publication.c.fact_at.is_(None))
     return find_publication(connection, publication_id)
 
 
@@ -81,6 +86,15 @@ def find_publication(connection: sa.Connection, publication_id: str) -> Publicat
     if found is None:
         raise RunUnknown(f"No intent to publish {publication_id} is recorded; record it first.")
     return found
+
+
+def read_publications(connection: sa.Connection, run_id: RunId) -> tuple[PublicationRecord, ...]:
+    rows = connection.execute(
+        sa.select(publication)
+        .where(publication.c.run_id == run_id)
+        .order_by(publication.c.intent_at, publication.c.publication_id)
+    )
+    return tuple(_read_publication(row) for row in rows)
 
 
 def read_open_intents(
@@ -113,9 +127,13 @@ def _refuse_other_days(intent: PublicationIntent, rows: Iterable[AcceptedRows]) 
         )
 
 
-def _close(connection: sa.Connection, known: PublicationRecord, values: dict[str, Any]) -> None:
-    still_open = publication.c.fact_at.is_(None)
-    if _update(connection, known.intent.publication_id, values, still_open) == 0:
+def _close(
+    connection: sa.Connection,
+    known: PublicationRecord,
+    values: dict[str, Any],
+    while_: sa.ColumnElement[bool],
+) -> None:
+    if _update(connection, known.intent.publication_id, values, while_) == 0:
         raise LostRace(
             f"Publication {known.intent.publication_id} ended already: {known.outcome}, version "
             f"{known.version}. Read it again before you decide."

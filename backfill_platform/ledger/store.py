@@ -153,9 +153,10 @@ class Ledger:
         with self._read() as connection:
             return _holding.read_in_flight(connection, table, now)
 
-    def runs_without_accepted(self, table: str) -> tuple[RunId, ...]:
+    def replaced_runs(self, table: str) -> dict[RunId, RunId]:
+        """Published runs that lost every partition, and who took the last one from them."""
         with self._read() as connection:
-            return _accepted.runs_without_accepted(connection, table)
+            return _accepted.read_replaced_runs(connection, table)
 
     def events(self, run_id: RunId) -> tuple[RunEvent, ...]:
         with self._read() as connection:
@@ -383,6 +384,11 @@ class Ledger:
         with self._write(now) as connection:
             return _publications.give_up_intent(connection, publication_id, now)
 
+    def publications(self, run_id: RunId) -> tuple[PublicationRecord, ...]:
+        """All that were ever intended, the oldest first."""
+        with self._read() as connection:
+            return _publications.read_publications(connection, run_id)
+
     def open_intents(self, run_id: RunId | None = None) -> tuple[PublicationRecord, ...]:
         """Those whose outcome only the target's log knows, the oldest first."""
         with self._read() as connection:
@@ -394,5 +400,11 @@ class Ledger:
 
     def accepted_history(self, table: str, day: date) -> tuple[AcceptedPartition, ...]:
         """The oldest version of the target first; the last one is what consumers see."""
+        return self.accepted_histories(table, (day,)).get(day, ())
+
+    def accepted_histories(
+        self, table: str, days: Iterable[date]
+    ) -> dict[date, tuple[AcceptedPartition, ...]]:
+        """Of those days that a run has ever published, in the order of days."""
         with self._read() as connection:
-            return _accepted.read_history(connection, table, day)
+            return _accepted.read_histories(connection, table, days)

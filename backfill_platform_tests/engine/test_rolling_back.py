@@ -28,9 +28,11 @@ from backfill_platform.domain.manifests import ReplacedManifest
 from backfill_platform.domain.measurements import EMPTY_CHECKSUM
 from backfill_platform.domain.modes import ExecutionMode, Knowledge, RunKind
 from backfill_platform.domain.partitions import DayRange, PartitionSet
+from backfill_platform.engine.carry_out.progress import supersede_runs
 from backfill_platform.engine.carry_out.staging import stage_chunk
 from backfill_platform.engine.carry_out.starting import open_run, start_run
 from backfill_platform.engine.consent.approving import decide, draft_approval
+from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.look.holdings import Held, check_holdings
 from backfill_platform.engine.plan.planning import plan_run
 from backfill_platform.engine.platform import Platform, load_policy, open_platform
@@ -441,6 +443,30 @@ class DyingLedger:
 
     def record_fact(self, *_given, **_named):
         raise ConnectionError("the ledger is gone")
+
+
+class MeddledLedger:
+    """A ledger in which somebody else looks for superseded runs as soon as a fact is recorded."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+
+    def __getattr__(self, name):
+        return getattr(self._platform.ledger, name)
+
+    def record_fact(self, *given, **named):
+        record = self._platform.ledger.record_fact(*given, **named)
+        first = load_manifest(self._platform, run_of(self._platform, "first"))
+        supersede_runs(self._platform, first)
+        return record
+
+
+def test_an_undone_run_is_rolled_back_whoever_looks_first(lake):
+    manifest = plan_rollback(lake, request(lake, "second"))
+    done = roll_back(replace(lake, ledger=MeddledLedger(lake)), manifest.run_id)
+    assert done.undone.state is RunState.ROLLED_BACK
+    assert done.undone.superseded_by_run_id == manifest.run_id
+    assert lake.ledger.events(done.undone.run_id)[-1].details == {"rolled_back_by": manifest.run_id}
 
 
 def test_after_a_crash_between_commit_and_fact_a_rollback_converges(governed):

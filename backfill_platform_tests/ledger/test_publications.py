@@ -36,6 +36,11 @@ def second(ledger: Ledger) -> RunId:
     return register(ledger, "second").run_id
 
 
+@pytest.fixture
+def third(ledger: Ledger) -> RunId:
+    return register(ledger, "third").run_id
+
+
 def current_runs(ledger: Ledger) -> list[RunId]:
     return [partition.run_id for partition in ledger.accepted(TABLE, DAYS).values()]
 
@@ -79,6 +84,23 @@ def test_an_intent_that_was_given_up_may_be_taken_up_again(ledger: Ledger, first
     changed = dataclasses.replace(intent(first, DAYS), files_count=99)
     assert ledger.record_intent(changed, now=after(3)).intent == changed
     assert len(ledger.open_intents()) == 1
+
+
+def test_what_was_given_up_and_landed_after_all_is_a_fact(ledger: Ledger, first: RunId) -> None:
+    publication_id = ledger.record_intent(intent(first, DAYS), now=NOW).intent.publication_id
+    ledger.give_up_intent(publication_id, now=after(1))
+    fact = ledger.record_fact(publication_id, version=4, accepted=accepted_rows(DAYS), now=after(2))
+    assert (fact.outcome, fact.version, fact.fact_at) == (PublicationFact.LANDED, 4, after(2))
+    assert current_runs(ledger) == [first, first, first]
+
+
+def test_a_run_tells_all_its_publications(ledger: Ledger, first: RunId, second: RunId) -> None:
+    ledger.record_intent(intent(second, DAYS), now=NOW)
+    given_up = ledger.record_intent(intent(first, january(1)), now=NOW).intent.publication_id
+    ledger.give_up_intent(given_up, now=after(1))
+    landed = publish(ledger, first, january(2), version=4, now=after(2))
+    told = {one.intent.publication_id: one.outcome for one in ledger.publications(first)}
+    assert told == {given_up: PublicationFact.GIVEN_UP, landed: PublicationFact.LANDED}
 
 
 def test_a_fact_makes_its_partitions_accepted(ledger: Ledger, first: RunId) -> None:
@@ -165,16 +187,38 @@ def test_a_published_run_without_accepted_partitions_is_found(
     publish(ledger, first, DAYS, version=1)
     finish(ledger, first)
     publish(ledger, second, january(1, 2), version=2)
-    assert ledger.runs_without_accepted(TABLE) == ()
+    assert ledger.replaced_runs(TABLE) == {}
     publish(ledger, second, january(3), version=3)
-    assert ledger.runs_without_accepted(TABLE) == (first,)
+    assert ledger.replaced_runs(TABLE) == {first: second}
+
+
+def test_who_took_the_last_partition_replaced_a_run(
+    ledger: Ledger, first: RunId, second: RunId, third: RunId
+) -> None:
+    publish(ledger, first, DAYS, version=1)
+    finish(ledger, first)
+    publish(ledger, third, january(1), version=2)
+    publish(ledger, second, january(2, 3), version=3)
+    publish(ledger, third, january(7), version=4)
+    assert ledger.replaced_runs(TABLE) == {first: second}
+
+
+def test_who_took_the_last_partition_is_known_also_when_it_is_recorded_late(
+    ledger: Ledger, first: RunId, second: RunId, third: RunId
+) -> None:
+    ledger.record_intent(intent(first, DAYS), now=NOW)
+    publish(ledger, third, january(1), version=3)
+    publish(ledger, second, january(2, 3), version=2)
+    publish(ledger, first, DAYS, version=1)
+    finish(ledger, first)
+    assert ledger.replaced_runs(TABLE) == {first: third}
 
 
 def test_a_published_run_that_never_changed_anything_is_not_superseded(
     ledger: Ledger, first: RunId
 ) -> None:
     finish(ledger, first)
-    assert ledger.runs_without_accepted(TABLE) == ()
+    assert ledger.replaced_runs(TABLE) == {}
 
 
 def test_a_superseded_run_names_its_successor(ledger: Ledger, first: RunId, second: RunId) -> None:

@@ -7,7 +7,9 @@ has moved the run already, and nothing is left to do.
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
 from backfill_platform.domain.manifests import Manifest
+from backfill_platform.domain.modes import RunKind
 from backfill_platform.domain.runs import Moved
+from backfill_platform.engine.loading import read_manifest
 from backfill_platform.engine.platform import Platform
 
 _VALIDATED = frozenset({ChunkStatus.VALIDATED, ChunkStatus.PUBLISHED})
@@ -17,6 +19,9 @@ _PUBLISHED = frozenset({ChunkStatus.PUBLISHED})
 _STEPS = (
     (RunState.STAGING, RunState.STAGED, _VALIDATED | {ChunkStatus.STAGED}),
     (RunState.STAGED, RunState.VALIDATED, _VALIDATED),
+    # Published before it was known to be validated: the chunks were quicker than the run.
+    (RunState.VALIDATED, RunState.PUBLISHING, _PUBLISHED),
+    (RunState.AWAITING_PUBLISH, RunState.PUBLISHING, _PUBLISHED),
     (RunState.PUBLISHING, RunState.PUBLISHED, _PUBLISHED),
 )
 
@@ -33,7 +38,8 @@ def advance_run(platform: Platform, manifest: Manifest) -> None:
             continue
         covered = platform.ledger.covered_days(manifest.run_id, statuses)
         if len(covered) == len(manifest.target.partitions):
-            cause = f"all {len(covered)} partitions are {following.value.lower()}"
+            reached = RunState.PUBLISHED if statuses is _PUBLISHED else following
+            cause = f"all {len(covered)} partitions are {reached.value.lower()}"
             move_run(platform, manifest.run_id, state, following, cause)
 
 
@@ -59,17 +65,31 @@ def fail_run(platform: Platform, run_id: RunId, cause: str) -> None:
 
 def supersede_runs(platform: Platform, manifest: Manifest) -> None:
     """A run that no partition is owed to any more has been superseded as a whole."""
-    for run_id in platform.ledger.runs_without_accepted(manifest.target.table):
-        platform.ledger.move(
-            run_id,
-            RunState.PUBLISHED,
-            RunState.SUPERSEDED,
-            actor=platform.worker,
-            cause=f"{manifest.run_id} replaced the last of its partitions",
-            details={},
-            now=platform.clock(),
-            superseded_by=manifest.run_id,
-        )
+    for run_id, taken_by in platform.ledger.replaced_runs(manifest.target.table).items():
+        end_replaced(platform, run_id, taken_by)
+
+
+def end_replaced(platform: Platform, run_id: RunId, taken_by: RunId) -> None:
+    """Who took the last partition says how the run ended, and not who looks first
+    (test_an_undone_run_is_rolled_back_whoever_looks_first)."""
+    is_undone = _undoes(platform, taken_by) == run_id
+    took = "took back" if is_undone else "replaced"
+    platform.ledger.move(
+        run_id,
+        RunState.PUBLISHED,
+        RunState.ROLLED_BACK if is_undone else RunState.SUPERSEDED,
+        actor=platform.worker,
+        cause=f"{taken_by} {took} the last of its partitions",
+        details={"rolled_back_by": taken_by} if is_undone else {},
+        now=platform.clock(),
+        superseded_by=taken_by,
+    )
+
+
+def _undoes(platform: Platform, run_id: RunId) -> RunId | None:
+    record = platform.ledger.run(run_id)
+    undone = read_manifest(record).undoes if record.kind is RunKind.ROLLBACK else None
+    return undone.run_id if undone else None
 
 
 def move_run(

@@ -63,10 +63,8 @@ def returned_versions(rollbacks: tuple[Manifest, ...]) -> Returned:
 
 def _histories(platform: Platform, undone: Manifest) -> dict[date, History]:
     """Only of the days that the run has changed: what it left as it was is not its doing."""
-    table = undone.target.table
-    histories = {
-        day: platform.ledger.accepted_history(table, day) for day in undone.target.partitions
-    }
+    target = undone.target
+    histories = platform.ledger.accepted_histories(target.table, target.partitions)
     return {
         day: history
         for day, history in histories.items()

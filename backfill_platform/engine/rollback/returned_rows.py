@@ -25,14 +25,13 @@ UNMEASURED = "files:"  # instead of a checksum, before the fingerprint of the fi
 def returned_rows(platform: Platform, manifest: Manifest) -> tuple[AcceptedRows, ...]:
     table, versions = manifest.target.table, former_versions(manifest)
     returned = returned_versions(known_rollbacks(platform.ledger, table))
+    histories = platform.ledger.accepted_histories(table, versions)
     files = _files_by_day(platform, manifest)
     return tuple(
         _accepted_rows(
             day,
             files.get(day, ()),
-            shown_entry(
-                platform.ledger.accepted_history(table, day), returned, version=versions[day]
-            ),
+            shown_entry(histories.get(day, ()), returned, version=versions[day]),
         )
         for day in manifest.target.partitions
     )

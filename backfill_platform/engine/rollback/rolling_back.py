@@ -21,7 +21,12 @@ from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.publications import Publication
-from backfill_platform.domain.runs import AcceptedPartition, PublicationIntent, RunRecord
+from backfill_platform.domain.runs import (
+    AcceptedPartition,
+    PublicationFact,
+    PublicationIntent,
+    RunRecord,
+)
 from backfill_platform.engine.carry_out.pacing import refuse_stopped
 from backfill_platform.engine.carry_out.progress import (
     begin_publishing,
@@ -189,11 +194,10 @@ def _publication_id(manifest: Manifest) -> str:
 
 
 def _record(platform: Platform, manifest: Manifest, version: int) -> None:
-    publication_id = _publication_id(manifest)
-    still_open = platform.ledger.open_intents(manifest.run_id)
-    if any(one.intent.publication_id == publication_id for one in still_open):
+    intended = platform.ledger.publications(manifest.run_id)
+    if any(one.outcome is not PublicationFact.LANDED for one in intended):
         platform.ledger.record_fact(
-            publication_id,
+            _publication_id(manifest),
             version=version,
             accepted=returned_rows(platform, manifest),
             now=platform.clock(),
@@ -201,28 +205,10 @@ def _record(platform: Platform, manifest: Manifest, version: int) -> None:
 
 
 def _settle(platform: Platform, manifest: Manifest, version: int) -> None:
-    """The undone run first: whoever looks for superseded runs next must not take it for one."""
     begin_publishing(platform, manifest.run_id)
-    _end_undone(platform, manifest)
-    supersede_runs(platform, manifest)
+    supersede_runs(platform, manifest)  # the undone one is rolled back, if nothing is left to it
     cause = f"it landed in version {version} of the target"
     move_run(platform, manifest.run_id, _S.PUBLISHING, _S.PUBLISHED, cause)
-
-
-def _end_undone(platform: Platform, manifest: Manifest) -> None:
-    """A run to which other partitions are still owed stays published."""
-    undone = _undone_run(manifest)
-    if undone in platform.ledger.runs_without_accepted(manifest.target.table):
-        platform.ledger.move(
-            undone,
-            _S.PUBLISHED,
-            _S.ROLLED_BACK,
-            actor=platform.worker,
-            cause=f"{manifest.run_id} took back the last of its partitions: {manifest.reason}",
-            details={"rolled_back_by": manifest.run_id},
-            now=platform.clock(),
-            superseded_by=manifest.run_id,
-        )
 
 
 def _keep_records(platform: Platform, manifest: Manifest, undone: RunId, version: int) -> None:
