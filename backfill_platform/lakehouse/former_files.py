@@ -22,8 +22,8 @@ from backfill_platform.lakehouse.delta_tables import LIBRARY_ERRORS
 VERSION_DIGITS = 20
 
 
-def former_state(path: Path, version: int, days: PartitionSet) -> TableState | None:
-    """Nothing when that version can no longer be read."""
+def former_state(path: Path, version: int, days: PartitionSet | None) -> TableState | None:
+    """Of all days where none are named. Nothing when that version can no longer be read."""
     try:
         return table_state(DeltaTable(str(path), version=version), path, days)
     except LIBRARY_ERRORS:

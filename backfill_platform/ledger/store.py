@@ -46,6 +46,7 @@ from backfill_platform.ledger import holding as _holding
 from backfill_platform.ledger import judgements as _judgements
 from backfill_platform.ledger import pace as _pace
 from backfill_platform.ledger import publications as _publications
+from backfill_platform.ledger import reach as _reach
 from backfill_platform.ledger import runs as _runs
 from backfill_platform.ledger import verification as _verification
 from backfill_platform.ledger.column_types import require_aware
@@ -393,6 +394,16 @@ class Ledger:
         """Those whose outcome only the target's log knows, the oldest first."""
         with self._read() as connection:
             return _publications.read_open_intents(connection, run_id)
+
+    def table_history(self, table: str) -> dict[date, tuple[AcceptedPartition, ...]]:
+        """Of every day that a run has ever published; the oldest version of the target first."""
+        with self._read() as connection:
+            return _reach.read_table_history(connection, table)
+
+    def changed_counts(self, table: str) -> dict[RunId, int]:
+        """How many partitions each run has changed."""
+        with self._read() as connection:
+            return _reach.read_changed_counts(connection, table)
 
     def accepted(self, table: str, days: Iterable[date]) -> dict[date, AcceptedPartition]:
         with self._read() as connection:

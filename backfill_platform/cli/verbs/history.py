@@ -1,7 +1,8 @@
-"""Verb `history`: which run each partition was and is owed to. Reads the ledger alone."""
+"""Verb `history`: which run each partition was and is owed to. Reads the ledger, and only for a
+time in the past the Delta log as well."""
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +15,8 @@ from backfill_platform.cli.options import Json, Table
 from backfill_platform.cli.output import emit, show
 from backfill_platform.cli.plan_options import parse_day
 from backfill_platform.cli.plan_screen import heading, plain_table
+from backfill_platform.domain.clock import utc_now
+from backfill_platform.domain.fences import Fence
 from backfill_platform.domain.lifecycle import ChunkStatus
 from backfill_platform.domain.plain import to_plain
 from backfill_platform.domain.runs import AcceptedPartition, RunRecord
@@ -28,7 +31,18 @@ class Contribution:
 
     run: RunRecord
     published: int  # partitions, those included that did not change
+    changed: int  # partitions
     seen_now: int  # partitions that consumers see from it
+
+
+def _parse_instant(text: str) -> datetime:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as wrong:
+        raise typer.BadParameter(
+            f"{text!r} is no time; write 2026-05-03T12:00 (UTC) or 2026-05-03T12:00+02:00"
+        ) from wrong
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def history(
@@ -36,32 +50,73 @@ def history(
     day: Annotated[
         date | None, typer.Option(parser=parse_day, metavar="DAY", help="Of this partition.")
     ] = None,
+    at: Annotated[
+        datetime | None,
+        typer.Option(
+            parser=_parse_instant,
+            metavar="TIME",
+            help="What consumers saw then: ledger and Delta log, held against each other.",
+        ),
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, help="The newest runs.")] = 20,
     as_json: Json = False,
 ) -> None:
-    """Show what each run changed in a table, or what one partition has ever held."""
+    """Show what each run changed in a table, what one partition has ever held, or what was seen at
+    a time in the past."""
     ledger = open_ledger()
     runs = ledger.runs(table, limit=limit)
     if not runs:
         refuse_unknown_name(table, {run.table for run in ledger.runs(limit=1000)})
-    if day is None:
-        _tell_table(table, [_contribution(ledger, run) for run in runs], as_json=as_json)
+    if at is not None:
+        _tell_moment(ledger, table, at, day, as_json=as_json)
+    elif day is None:
+        changed = ledger.changed_counts(table)
+        found = [_contribution(ledger, run, changed.get(run.run_id, 0)) for run in runs]
+        _tell_table(table, found, ledger.open_fences(table, utc_now()), as_json=as_json)
     else:
         _tell_day(table, day, ledger.accepted_history(table, day), as_json=as_json)
 
 
-def _contribution(ledger: "Ledger", run: RunRecord) -> Contribution:
-    published = ledger.covered_days(run.run_id, {ChunkStatus.PUBLISHED})
-    accepted = ledger.accepted(run.table, published).values()
+def _tell_moment(
+    ledger: "Ledger", table: str, at: datetime, day: date | None, *, as_json: bool
+) -> None:
+    # Here, because whoever asks the ledger alone does not wait for Delta.
+    from backfill_platform.cli.seen_screen import seen_screen
+    from backfill_platform.engine.look.seen_at import seen_at
+    from backfill_platform.lakehouse.paths import Warehouse
+    from backfill_platform.settings import load_settings
+
+    seen = seen_at(ledger, Warehouse(load_settings().warehouse), table, at, day=day)
+    if as_json:
+        emit(to_plain(seen))
+    else:
+        show(seen_screen(seen))
+    if not seen.is_agreed:
+        raise typer.Exit(1)
+
+
+def _contribution(ledger: "Ledger", run: RunRecord, changed: int) -> Contribution:
+    """A rollback has no chunks: it publishes exactly what it changes."""
+    published = len(ledger.covered_days(run.run_id, {ChunkStatus.PUBLISHED})) or changed
+    accepted = ledger.accepted(run.table, run.days or ()).values()
     seen = [one for one in accepted if one.run_id == run.run_id]
-    return Contribution(run=run, published=len(published), seen_now=len(seen))
+    return Contribution(run=run, published=published, changed=changed, seen_now=len(seen))
 
 
-def _tell_table(table: str, found: list[Contribution], *, as_json: bool) -> None:
+def _tell_table(
+    table: str, found: list[Contribution], fences: tuple[Fence, ...], *, as_json: bool
+) -> None:
     if as_json:
         emit([_document(one) for one in found])
     else:
-        show(heading(table, "newest run first"), _table_screen(found))
+        frozen = (_frozen(fence) for fence in fences)
+        show(heading(table, "newest run first"), _table_screen(found), *frozen)
+
+
+def _frozen(fence: Fence) -> Text:
+    until = show_instant(fence.expires_at)
+    what = f"Live writers wait for {fence.run_id} on {show_days(fence.days)}, until {until} at most"
+    return Text(what, style="bold yellow")
 
 
 def _document(one: Contribution) -> dict[str, object]:
@@ -77,7 +132,7 @@ def _table_screen(found: list[Contribution]) -> Text:
 
 def _lines(one: Contribution) -> tuple[Text, Text]:
     run = one.run
-    did = f"{one.published:,} published, {one.seen_now:,} seen now"
+    did = f"{one.published:,} published, {one.changed:,} changed, {one.seen_now:,} seen now"
     days = show_days(run.days) if run.days else "days unknown"
     return (
         Text.assemble((run.run_id, "bold"), f"  {run.kind}  {run.state}: {did}"),
