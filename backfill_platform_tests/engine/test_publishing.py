@@ -99,6 +99,23 @@ def test_a_run_that_changes_nothing_commits_nothing(timed: Platform, plan: Plan)
     assert timed.ledger.run(again.run_id).state is RunState.PUBLISHED
 
 
+def test_compacted_partitions_are_still_equal_to_the_accepted_ones(
+    timed: Platform, plan: Plan
+) -> None:
+    run_by_hand(timed, plan("first"), meters("a", "b"))
+    DeltaTable(target(timed)).optimize.z_order(["meter"])
+    assert run_by_hand(timed, plan("again"), meters("a", "b")).unchanged == tuple(DAYS)
+
+
+def test_as_many_rows_of_somebody_else_are_not_equal_to_the_accepted_ones(
+    timed: Platform, plan: Plan
+) -> None:
+    run_by_hand(timed, plan("first"), meters("a", "b"))
+    DeltaTable(target(timed)).delete(f"day = '{DAYS.start}'")
+    write_rows(target(timed), meters("x", "y", days=week(days=1)), run_id="somebody")
+    assert run_by_hand(timed, plan("again"), meters("a", "b")).changed == (DAYS.start,)
+
+
 def test_the_evidence_names_what_was_published_and_what_was_left_as_it_was(
     timed: Platform, plan: Plan
 ) -> None:

@@ -4,6 +4,7 @@ The ledger knows when each run was accepted and superseded; the log knows which 
 and when. Neither is derived from the other, so where they agree nobody has to be believed. No JVM.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
@@ -20,8 +21,7 @@ from backfill_platform.lakehouse.moments import Moment, version_at
 from backfill_platform.lakehouse.paths import RUNS, Warehouse
 from backfill_platform.ledger.store import Ledger
 from backfill_platform.planner.owed import History, Returned, entry_at, shown_entry
-from backfill_platform.publisher.compaction import find_compaction
-from backfill_platform.publisher.movements import find_movements
+from backfill_platform.publisher.compaction import days_still_holding
 
 NO_RUN = "no run"  # files that lie in no run's folder
 
@@ -63,23 +63,14 @@ class Seen:
 class _Logged:
     """What the log can be asked about one version of one table."""
 
-    path: Path
     state: TableState
+    unmoved: frozenset[date]  # hold the rows that had landed, at most in compacted files
 
     def paths(self, day: date) -> list[str]:
         return [file.path for file in self.state.files.get(day, ())]
 
     def rows(self, day: date) -> int:
         return sum(file.row_count for file in self.state.files.get(day, ()))
-
-    def is_compacted(self, entry: AcceptedPartition) -> bool:
-        """Whether the day holds the rows of that publication in other files."""
-        days = PartitionSet.of_days([entry.day])
-        landed = former_state(self.path, entry.target_version, days)
-        if landed is None:
-            return False
-        movements = find_movements(self.path, self.state, landed.fingerprints, days)
-        return find_compaction(self.path, movements, version=self.state.version) is not None
 
 
 def seen_at(
@@ -88,8 +79,8 @@ def seen_at(
     """Of every day that either of them knows of, or of one."""
     path = warehouse.table_path(table)
     moment = version_at(path, at)
-    logged = _read(path, moment, day)
     histories = ledger.table_history(table)
+    logged = _read(path, moment, day, histories)
     returned = returned_versions(known_rollbacks(ledger, table))
     known = {*histories, *(logged.state.files if logged else ())} if day is None else {day}
     found = (_judge(one, histories.get(one, ()), returned, at, logged, moment) for one in known)
@@ -102,12 +93,22 @@ def seen_at(
     )
 
 
-def _read(path: Path, moment: Moment, day: date | None) -> _Logged | None:
+def _read(
+    path: Path, moment: Moment, day: date | None, histories: Mapping[date, History]
+) -> _Logged | None:
     if moment.version is None:
         return None
     days = None if day is None else PartitionSet.of_days([day])
     state = former_state(path, moment.version, days)
-    return None if state is None else _Logged(path=path, state=state)
+    if state is None:
+        return None
+    landed = {
+        day: entry.target_version
+        for day, files in state.files.items()
+        if any(_owner(file.path) == NO_RUN for file in files)
+        and (entry := entry_at(histories.get(day, ()), state.version))
+    }
+    return _Logged(state=state, unmoved=days_still_holding(path, state, landed))
 
 
 def _judge(
@@ -152,7 +153,7 @@ def _contradiction(
     if rows != landed.row_count:
         return f"{landed.run_id} published {landed.row_count:,} rows, and the table held {rows:,}"
     shown = shown_entry(history, returned, version=landed.target_version)
-    if _is_content(landed, shown, paths) or (logged and logged.is_compacted(landed)):
+    if _is_content(landed, shown, paths) or (logged and day in logged.unmoved):
         return ""
     owner = shown.run_id if shown else NO_RUN
     return f"the files should be those of {owner}, and were of {' and '.join(_owners(paths))}"
@@ -198,6 +199,9 @@ def _seen(
 
 
 def _owners(paths: list[str]) -> tuple[str, ...]:
-    parts = (path.split("/") for path in paths)
-    owners = {part[1] if part[0] == RUNS and len(part) > 1 else NO_RUN for part in parts}
-    return tuple(sorted(owners))
+    return tuple(sorted({_owner(path) for path in paths}))
+
+
+def _owner(path: str) -> str:
+    first, _, rest = path.partition("/")
+    return rest.partition("/")[0] if first == RUNS else NO_RUN

@@ -13,28 +13,38 @@ from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.rollback.shown_runs import shown_runs
 from backfill_platform.lakehouse.delta_tables import read_table_state
 from backfill_platform.lakehouse.paths import RUNS
+from backfill_platform.publisher.compaction import days_still_holding
 
 
 def days_equal_to_accepted(
     platform: Platform, manifest: Manifest, days: DayRange
 ) -> tuple[date, ...]:
-    """Only where the target still holds exactly the files of the accepted run: a partition that
-    somebody else wrote into has to be looked at by the publisher."""
+    """Only where the target still holds what the accepted run left there, in its own files or in
+    compacted ones: a partition that somebody else wrote into has to be looked at by the publisher.
+    """
     table = manifest.target.table
+    path = platform.warehouse.table_path(table)
     accepted = platform.ledger.accepted(table, days)
     shown = shown_runs(platform.ledger, table, days)
-    state = read_table_state(platform.warehouse.table_path(table), PartitionSet.of_range(days))
+    state = read_table_state(path, PartitionSet.of_range(days))
     if state is None:
         return ()
     staged = content_by_day(platform.ledger.measurements(manifest.run_id, days), days)
-    return tuple(
-        day
+    rows = state.row_counts
+    equal = {
+        day: now.target_version
         for day, content in staged.items()
         if (now := accepted.get(day))
         and Content(now.row_count, now.checksum) == content
-        and state.row_counts.get(day, 0) == now.row_count
-        and all(_lies_below(shown.get(day), file.path) for file in state.files.get(day, ()))
-    )
+        and rows.get(day, 0) == now.row_count
+    }
+    elsewhere = {
+        day: version
+        for day, version in equal.items()
+        if not all(_lies_below(shown.get(day), file.path) for file in state.files.get(day, ()))
+    }
+    unmoved = days_still_holding(path, state, elsewhere)
+    return tuple(day for day in equal if day not in elsewhere or day in unmoved)
 
 
 def _lies_below(run_id: RunId | None, path: str) -> bool:
