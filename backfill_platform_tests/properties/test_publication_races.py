@@ -1,13 +1,23 @@
-"""Whatever the order in which processes publish and append: no row is lost and none is doubled."""
+"""Whatever the order in which processes write: no row is lost, none doubled, all explained."""
 
 from pathlib import Path
 
-from backfill_platform_tests.properties.race import PROCESSES, race
+from backfill_platform_tests.properties import race, rivals
 
 
-def test_a_race_loses_no_row_and_doubles_none(tmp_path: Path) -> None:
+def test_a_race_of_publishers_loses_no_row_and_doubles_none(tmp_path: Path) -> None:
     rounds = 2
-    result = race(tmp_path, rounds=rounds)
-    assert result.published + result.refused == 2 * PROCESSES * rounds
+    result = rivals.race(tmp_path, rounds=rounds)
+    assert result.published + result.refused == 2 * rivals.PROCESSES * rounds
     # Of two rivals for one day at most one may land; appends may have refused both.
-    assert 0 < result.published <= PROCESSES * rounds
+    assert 0 < result.published <= rivals.PROCESSES * rounds
+
+
+def test_a_race_of_everybody_is_explained_by_log_and_ledger_and_unrelated_partitions_never_conflict(
+    tmp_path: Path,
+) -> None:
+    rounds = 2
+    told = race.race(tmp_path, rounds=rounds)
+    assert told["publish own", "DONE"] == race.PROCESSES * rounds
+    assert told["publish", "DONE"] > 0
+    assert told["append", "DONE"] > 0
