@@ -18,6 +18,7 @@ from backfill_platform.lakehouse.delta_tables import (
     staged_files,
 )
 from backfill_platform.lakehouse.former_files import former_files
+from backfill_platform_tests.delta_reader import read_table
 
 FIRST = date(2025, 1, 1)
 RUN = "bf-20260704-totals_daily-1.0.0-{:03d}"
@@ -62,9 +63,12 @@ def frame(rows: Iterable[Row], run: str = "someone") -> pa.Table:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """All rows as delta-rs reads them."""
+    """All rows, as delta-rs and a reader that shares nothing with it agree on them."""
     table = DeltaTable(path).to_pyarrow_table(columns=["business_date", "id", "total"])
-    return sorted(tuple(row.values()) for row in table.to_pylist())
+    found = sorted(tuple(row.values()) for row in table.to_pylist())
+    others = [(row["business_date"], row["id"], row["total"]) for row in read_table(path)]
+    assert sorted(others) == found, "two readers disagree about one table"
+    return found
 
 
 def append(path: Path, rows: Iterable[Row]) -> None:

@@ -7,12 +7,16 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from backfill_platform.domain.errors import TargetMoved
+from backfill_platform.domain.errors import LostRace, TargetMoved
 from backfill_platform.domain.publications import Compaction, Publication, Published
 from backfill_platform.lakehouse.delta_log import read_commit
+from backfill_platform.lakehouse.delta_tables import open_table
+from backfill_platform.publisher.commit import commit_replacement
 from backfill_platform.publisher.replace_partitions import publish
 from backfill_platform.publisher.return_partitions import return_partitions
+from backfill_platform.publisher.staged_files import check_staged_files
 from backfill_platform_tests.publisher.tables import (
+    COLUMNS,
     FIRST,
     Lake,
     Row,
@@ -170,6 +174,28 @@ def test_compacted_statistics_may_be_missing(lake: Lake) -> None:
     outcome = publish(lake.target, lake.staging(1), publication)
     assert isinstance(outcome, Published)
     assert outcome.compaction == Compaction(days=(FIRST,), versions=(3,))
+
+
+def test_rows_that_two_compactions_at_once_have_doubled_are_refused(lake: Lake) -> None:
+    """delta-rs 1.6.6 lets both of them commit, and each leaves the rows in a file of its own. Their
+    promise is broken by that, and the numbers show it."""
+    publication = filled_twice(lake)
+    late = DeltaTable(lake.target)
+    compact(lake)
+    late.optimize.compact()
+    assert len(read_rows(lake.target)) == 8
+    assert refused(lake, publication).versions == (4, 3)
+
+
+def test_a_compaction_after_the_look_at_the_base_makes_the_commit_look_again(lake: Lake) -> None:
+    publication = filled_twice(lake)
+    adds = check_staged_files(lake.target, lake.staging(1), publication, columns=COLUMNS)
+    looked_at = open_table(lake.target)
+    assert looked_at is not None
+    compact(lake)
+    with pytest.raises(LostRace):
+        commit_replacement(looked_at, lake.target, publication, adds)
+    assert len(read_rows(lake.target)) == 4
 
 
 def test_a_return_sees_through_a_compaction_too(lake: Lake) -> None:
