@@ -193,9 +193,7 @@ def _reading_basis(work: Workload) -> Iterable[str]:
         )
 
 
-def _spread(
-    samples: Sequence[Fraction], basis: str, fewest: int = FEWEST_FOR_A_SPREAD
-) -> _Guess:
+def _spread(samples: Sequence[Fraction], basis: str, fewest: int = FEWEST_FOR_A_SPREAD) -> _Guess:
     """The middle, and what a tenth of the samples lie below and above."""
     if len(samples) < fewest:
         middle = Fraction(median(samples))
