@@ -1,7 +1,7 @@
 """Spark reads what delta-rs published, and publishes through it what Spark has staged."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -20,6 +20,7 @@ from backfill_platform.lakehouse.delta_tables import (
     staged_files,
 )
 from backfill_platform.publisher.replace_partitions import publish
+from backfill_platform_tests.publisher.lives import LIVES
 from backfill_platform_tests.publisher.tables import (
     CONTRACT,
     FIRST,
@@ -77,6 +78,15 @@ def test_spark_and_delta_rs_read_the_same_rows(spark: "SparkSession", lake: Lake
     expected = sorted(rows_of("run1", days(0, 2), per_day=50) + rows_of("live", days(2, 2)))
     assert spark_rows(spark, lake.target) == expected
     assert read_rows(lake.target) == expected
+
+
+@pytest.mark.parametrize("live", LIVES, ids=lambda live: live.__name__)
+def test_three_readers_agree_whatever_became_of_the_table(
+    spark: "SparkSession", lake: Lake, live: Callable[[Lake], None]
+) -> None:
+    """`read_rows` holds delta-rs and the third reader against each other."""
+    live(lake)
+    assert spark_rows(spark, lake.target) == read_rows(lake.target) != []
 
 
 def test_a_repeated_publication_does_not_blank_the_partition_for_spark(
