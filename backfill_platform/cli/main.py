@@ -35,7 +35,7 @@ EXIT_CODES = (
 PANELS = {
     "Plan": ("estimate", "plan"),
     "Agree": ("approve", "reject"),
-    "Carry out": ("run", "watch", "retry", "cancel", "compare", "publish", "rollback"),
+    "Carry out": ("run", "watch", "retry", "cancel", "compare", "publish", "rollback", "recover"),
     "Look": ("list", "status", "show", "validate", "history", "watermark", "verify"),
     "This machine": ("setup", "doctor", "up", "demo", "landing"),
 }

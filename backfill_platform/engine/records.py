@@ -1,9 +1,11 @@
 """Writes the evidence of a run: one record per step, in the run's own hash-chained bundle."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.partitions import DayRange
+from backfill_platform.domain.verdicts import Verdict
 from backfill_platform.engine.platform import Platform
 from backfill_platform.evidence.bundle import EvidenceBundle
 
@@ -16,3 +18,18 @@ def keep_record(
     platform: Platform, run_id: RunId, kind: str, *, key: str, body: Mapping[str, Any]
 ) -> None:
     bundle(platform, run_id).append(kind=kind, key=key, at=platform.clock(), body=body)
+
+
+def keep_verdicts(
+    platform: Platform, run_id: RunId, days: DayRange, verdicts: Iterable[Verdict]
+) -> None:
+    """Each judgement of a chunk is one record: it may be staged and judged again."""
+    judged = tuple(verdicts)
+    failed = [
+        {"gate": verdict.gate, "day": verdict.day.isoformat(), "message": verdict.message}
+        for verdict in judged
+        if not verdict.has_passed
+    ]
+    body = {"days": str(days), "verdicts": len(judged), "failed": failed}
+    key = f"verdicts:{days}:{platform.clock().isoformat()}"
+    keep_record(platform, run_id, "verdicts", key=key, body=body)

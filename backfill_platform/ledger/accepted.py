@@ -67,15 +67,17 @@ def read_histories(
     return {day: tuple(history) for day, history in histories.items()}
 
 
-def read_replaced_runs(connection: sa.Connection, table: str) -> dict[RunId, RunId]:
+def read_replaced_runs(
+    connection: sa.Connection, table: str, run_id: RunId | None = None
+) -> dict[RunId, RunId]:
     """Published runs that lost every partition they had, and who took the last one from them; not
     those that never changed any."""
     takers: defaultdict[RunId, list[RunId]] = defaultdict(list)
-    for row in connection.execute(_takers(table)):
+    for row in connection.execute(_takers(table, run_id)):
         takers[row.run_id].append(row.superseded_by_run_id)
     return {
-        run_id: max(taken_by, key=lambda taker: _taken_in(connection, table, run_id, taker))
-        for run_id, taken_by in takers.items()
+        lost: max(taken_by, key=lambda taker: _taken_in(connection, table, lost, taker))
+        for lost, taken_by in takers.items()
     }
 
 
@@ -115,17 +117,20 @@ def _select(
         )
 
 
-def _takers(table: str) -> sa.Executable:
+def _takers(table: str, run_id: RunId | None) -> sa.Executable:
     """Who took partitions from runs that have none any more."""
+    chosen = [accepted_output.c.table_name == table]
+    if run_id is not None:
+        chosen.append(accepted_output.c.run_id == run_id)
     still_owed = sa.select(accepted_output.c.run_id).where(
-        accepted_output.c.table_name == table, accepted_output.c.superseded_at.is_(None)
+        *chosen, accepted_output.c.superseded_at.is_(None)
     )
     return (
         sa.select(accepted_output.c.run_id, accepted_output.c.superseded_by_run_id)
         .distinct()
         .join(run, run.c.run_id == accepted_output.c.run_id)
         .where(
-            accepted_output.c.table_name == table,
+            *chosen,
             run.c.state == RunState.PUBLISHED.value,
             run.c.run_id.not_in(still_owed),
         )

@@ -154,10 +154,10 @@ class Ledger:
         with self._read() as connection:
             return _holding.read_in_flight(connection, table, now)
 
-    def replaced_runs(self, table: str) -> dict[RunId, RunId]:
+    def replaced_runs(self, table: str, run_id: RunId | None = None) -> dict[RunId, RunId]:
         """Published runs that lost every partition, and who took the last one from them."""
         with self._read() as connection:
-            return _accepted.read_replaced_runs(connection, table)
+            return _accepted.read_replaced_runs(connection, table, run_id)
 
     def events(self, run_id: RunId) -> tuple[RunEvent, ...]:
         with self._read() as connection:

@@ -18,6 +18,7 @@ from backfill_platform.engine.carry_out.progress import advance_run, begin_stagi
 from backfill_platform.engine.carry_out.starting import start_run
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.publish.publishing import ChunkPublication, publish_chunk
+from backfill_platform.engine.records import keep_verdicts
 
 Meters = Mapping[date, Sequence[str]]  # a row for each, and their names are all its content
 
@@ -28,15 +29,23 @@ def run_by_hand(platform: Platform, manifest: Manifest, meters: Meters) -> Chunk
     return publish_chunk(platform, manifest.run_id, manifest.target.partitions.span)
 
 
-def stage_by_hand(platform: Platform, manifest: Manifest, meters: Meters) -> None:
-    """From PLANNED to VALIDATED, as one chunk."""
-    days = manifest.target.partitions.span
+def stage_by_hand(
+    platform: Platform, manifest: Manifest, meters: Meters, chunks: Sequence[DayRange] = ()
+) -> None:
+    """From PLANNED to VALIDATED, as one chunk where nothing else is said."""
     start_run(platform, manifest.run_id)
+    for days in chunks or (manifest.target.partitions.span,):
+        _stage_chunk(platform, manifest, days, meters)
+    advance_run(platform, manifest)
+
+
+def _stage_chunk(platform: Platform, manifest: Manifest, days: DayRange, meters: Meters) -> None:
     claim = _claim(platform, manifest, days)
     begin_staging(platform, manifest)
     staging = platform.warehouse.staging_path(manifest.target.table, manifest.run_id)
-    write_rows(staging, meters, run_id=manifest.run_id)
-    measured = [_measured(day, meters.get(day, ())) for day in days]
+    of_chunk = {day: named for day, named in meters.items() if day in days}
+    write_rows(staging, of_chunk, run_id=manifest.run_id)
+    measured = [_measured(day, of_chunk.get(day, ())) for day in days]
     output_count = sum(one.row_count for one in measured)
     platform.ledger.finish_chunk_staging(
         manifest.run_id,
@@ -48,7 +57,7 @@ def stage_by_hand(platform: Platform, manifest: Manifest, meters: Meters) -> Non
     )
     passed = [_passed(day, gate) for day in days for gate in Gate]
     platform.ledger.record_verdicts(manifest.run_id, days, passed, now=platform.clock())
-    advance_run(platform, manifest)
+    keep_verdicts(platform, manifest.run_id, days, passed)
 
 
 def write_rows(path: Path, meters: Meters, *, run_id: str, said: str = "") -> None:

@@ -4,6 +4,9 @@ Several chunks may finish at once. Each then walks the same way; a lost race mea
 has moved the run already, and nothing is left to do.
 """
 
+from collections.abc import Iterable
+
+from backfill_platform.domain.chunks import ChunkRecord
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
 from backfill_platform.domain.manifests import Manifest
@@ -33,14 +36,26 @@ def begin_staging(platform: Platform, manifest: Manifest) -> None:
 
 
 def advance_run(platform: Platform, manifest: Manifest) -> None:
-    for state, following, statuses in _STEPS:
-        if platform.ledger.run(manifest.run_id).state is not state:
-            continue
-        covered = platform.ledger.covered_days(manifest.run_id, statuses)
-        if len(covered) == len(manifest.target.partitions):
-            reached = RunState.PUBLISHED if statuses is _PUBLISHED else following
-            cause = f"all {len(covered)} partitions are {reached.value.lower()}"
-            move_run(platform, manifest.run_id, state, following, cause)
+    partitions = len(manifest.target.partitions)
+    while True:
+        state = platform.ledger.run(manifest.run_id).state
+        chunks = platform.ledger.chunks(manifest.run_id)
+        following = due_state(state, chunks, partitions=partitions)
+        if following is None:
+            return
+        cause = f"all {partitions} partitions have come this far"
+        move_run(platform, manifest.run_id, state, following, cause)
+
+
+def due_state(
+    state: RunState, chunks: Iterable[ChunkRecord], *, partitions: int
+) -> RunState | None:
+    """The next state, where every partition has come further than the run says."""
+    for standing, following, statuses in _STEPS:
+        if state is standing:
+            covered = {day for chunk in chunks if chunk.status in statuses for day in chunk.days}
+            return following if len(covered) == partitions else None
+    return None
 
 
 def begin_publishing(platform: Platform, run_id: RunId) -> None:

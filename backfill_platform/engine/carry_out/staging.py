@@ -27,7 +27,7 @@ from backfill_platform.engine.carry_out.progress import advance_run, begin_stagi
 from backfill_platform.engine.consent.consents import hold_for_publication
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.platform import Platform
-from backfill_platform.engine.records import keep_record
+from backfill_platform.engine.records import keep_verdicts
 from backfill_platform.executor.staging import chunk_context, compute_chunk, write_chunk
 from backfill_platform.lakehouse.reading import read_latest
 from backfill_platform.validator.gates import GateRules, judge
@@ -218,20 +218,7 @@ def _keep_verdicts(
     else:
         advance_run(platform, manifest)
         hold_for_publication(platform, manifest)
-    keep_record(
-        platform,
-        manifest.run_id,
-        "verdicts",
-        key=f"verdicts:{days}:{platform.clock().isoformat()}",
-        body={
-            "days": str(days),
-            "verdicts": len(verdicts),
-            "failed": [
-                {"gate": verdict.gate, "day": verdict.day.isoformat(), "message": verdict.message}
-                for verdict in failed
-            ],
-        },
-    )
+    keep_verdicts(platform, manifest.run_id, days, verdicts)
 
 
 def _recall(platform: Platform, manifest: Manifest, days: DayRange) -> StagedChunk:

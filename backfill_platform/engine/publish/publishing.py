@@ -86,7 +86,7 @@ def publish_chunk(
             platform.ledger.mark_chunk_published(run_id, chunk.days, now=platform.clock())
     advance_run(platform, manifest)
     supersede_runs(platform, manifest)
-    _keep_publication(platform, run_id, days, done)
+    keep_publication(platform, run_id, days, done)
     return done
 
 
@@ -108,7 +108,7 @@ def _publish_changed(
     )
 
 
-def _keep_publication(
+def keep_publication(
     platform: Platform, run_id: RunId, days: DayRange, done: ChunkPublication
 ) -> None:
     body = {

@@ -36,9 +36,18 @@ def plan_rollback(platform: Platform, request: RollbackRequest) -> Manifest:
     """The rollback of these days: planned now, or the one that is planned or done already."""
     manifest = find_rollback(platform, request) or _register(platform, request)
     if platform.ledger.run(manifest.run_id).state is RunState.PLANNED:
-        keep_plan(platform, manifest)
-        _await_consent(platform, manifest)
+        keep_rollback_plan(platform, manifest)
     return manifest
+
+
+def keep_rollback_plan(platform: Platform, manifest: Manifest) -> None:
+    """There is nothing to stage first, so it waits for consent from the beginning, whatever the
+    policy says about when it is needed."""
+    keep_plan(platform, manifest)
+    missing = consent_of(platform, manifest).missing
+    if missing:
+        cause = f"rule {manifest.approval.rule!r} asks for {' and '.join(missing)}"
+        move_run(platform, manifest.run_id, RunState.PLANNED, RunState.AWAITING_APPROVAL, cause)
 
 
 def find_rollback(platform: Platform, request: RollbackRequest) -> Manifest | None:
@@ -113,15 +122,6 @@ def _new_run(manifest: Manifest) -> NewRun:
         actor=manifest.requested_by,
         reason=manifest.reason,
     )
-
-
-def _await_consent(platform: Platform, manifest: Manifest) -> None:
-    """There is nothing to stage first, so it waits from the beginning, whatever the policy says
-    about when consent is needed."""
-    missing = consent_of(platform, manifest).missing
-    if missing:
-        cause = f"rule {manifest.approval.rule!r} asks for {' and '.join(missing)}"
-        move_run(platform, manifest.run_id, RunState.PLANNED, RunState.AWAITING_APPROVAL, cause)
 
 
 def _is_still_seen(platform: Platform, manifest: Manifest) -> bool:

@@ -39,12 +39,14 @@ from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.plan.inputs import moved_inputs
 from backfill_platform.engine.plan.planning import keep_plan
 from backfill_platform.engine.platform import Platform
+from backfill_platform.engine.publish.fencing import fenced
 from backfill_platform.engine.records import keep_record
 from backfill_platform.engine.rollback.planning import state_of_plan
 from backfill_platform.engine.rollback.returned_rows import returned_rows
 from backfill_platform.lakehouse.delta_tables import published_version
 from backfill_platform.lakehouse.former_files import former_files
 from backfill_platform.planner.rollback import former_versions
+from backfill_platform.publisher.replace_partitions import BeforeCommit
 from backfill_platform.publisher.return_partitions import return_partitions
 
 _S = RunState
@@ -133,22 +135,31 @@ def _commit(platform: Platform, manifest: Manifest) -> int:
     """Intent, then commit; the fact is recorded by whoever finds the commit in the log."""
     publication = _publication(platform, manifest)
     keep_plan(platform, manifest)
-    for state, following, cause in _ROAD:
-        move_run(platform, manifest.run_id, state, following, cause)
-    platform.ledger.record_intent(
-        PublicationIntent(
-            publication_id=publication.publication_id,
-            run_id=manifest.run_id,
-            table=publication.table,
-            days=publication.days,
-            base=publication.base,
-            files_count=len(publication.files),
-        ),
-        now=platform.clock(),
+    with fenced(platform, manifest, manifest.target.partitions) as guard:
+        for state, following, cause in _ROAD:
+            move_run(platform, manifest.run_id, state, following, cause)
+        _intend(platform, manifest, publication)
+        return _return_partitions(platform, manifest, publication, guard)
+
+
+def _intend(platform: Platform, manifest: Manifest, publication: Publication) -> None:
+    intent = PublicationIntent(
+        publication_id=publication.publication_id,
+        run_id=manifest.run_id,
+        table=publication.table,
+        days=publication.days,
+        base=publication.base,
+        files_count=len(publication.files),
     )
-    target = platform.warehouse.table_path(publication.table)
+    platform.ledger.record_intent(intent, now=platform.clock())
+
+
+def _return_partitions(
+    platform: Platform, manifest: Manifest, publication: Publication, guard: BeforeCommit
+) -> int:
+    target, versions = platform.warehouse.table_path(publication.table), former_versions(manifest)
     try:
-        return return_partitions(target, publication, former_versions(manifest)).version
+        return return_partitions(target, publication, versions, before_commit=guard).version
     except Terminal as refused:  # it did not land and never will: the intent is over
         platform.ledger.give_up_intent(publication.publication_id, now=platform.clock())
         stop_publishing(platform, manifest.run_id, str(refused)[:1000])

@@ -1,0 +1,93 @@
+"""Verb `recover`: finishes what a crash left half done, as the target's log decides. No JVM."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from backfill_platform.cli.completing import complete_runs
+from backfill_platform.cli.confirming import Choice, may_act, read_choice
+from backfill_platform.cli.figures import show_count
+from backfill_platform.cli.opening import find_run, open_everything
+from backfill_platform.cli.options import Confirm, DryRun, Json
+from backfill_platform.cli.output import emit, show
+from backfill_platform.domain.plain import to_plain
+
+if TYPE_CHECKING:
+    from backfill_platform.domain.identity import RunId
+    from backfill_platform.engine.platform import Platform
+    from backfill_platform.engine.recover.recovering import Recovery
+
+
+def recover(
+    run: Annotated[
+        str,
+        typer.Argument(metavar="[RUN]", help="Else the newest.", autocompletion=complete_runs),
+    ] = "",
+    dry_run: DryRun = False,
+    confirm: Confirm = False,
+    as_json: Json = False,
+) -> None:
+    """Finish what a crash left half done; publishes nothing, and again does nothing.
+
+    What the target's log holds is recorded, with all that follows from it. What it does not hold is
+    given up, so that it may be published again.
+    """
+    choice = read_choice(dry_run=dry_run, confirm=confirm)
+    from backfill_platform.engine.recover.recovering import find_half_done
+
+    platform = open_everything()
+    run_id = find_run(platform.ledger, run).run_id if run else None
+    if choice is not Choice.ACT:
+        found = find_half_done(platform, run_id)
+        if choice is Choice.SHOW or not any(one.remedies for one in found):
+            _tell(found, run_id, "would be done", as_json=as_json)
+            return
+        show(_screen(found, run_id, "would be done"))
+    if may_act(choice, "Recover?"):
+        _act(platform, run_id, as_json=as_json)
+
+
+def _act(platform: "Platform", run_id: "RunId | None", *, as_json: bool) -> None:
+    from backfill_platform.engine.recover import recovering
+
+    _tell(recovering.recover(platform, run_id), run_id, "done", as_json=as_json)
+
+
+def _tell(
+    found: tuple["Recovery", ...], run_id: "RunId | None", when: str, *, as_json: bool
+) -> None:
+    if as_json:
+        emit([_document(one) for one in found if run_id or not one.is_well])
+    else:
+        show(_screen(found, run_id, when))
+    if any(one.problem for one in found):
+        raise typer.Exit(1)
+
+
+def _document(one: "Recovery") -> dict[str, Any]:
+    """Each remedy with its name, its fields and how it is said."""
+    remedies = [
+        {"remedy": type(remedy).__name__, "said": str(remedy), **to_plain(remedy)}
+        for remedy in one.remedies
+    ]
+    return {**to_plain(one), "remedies": remedies, "is_well": one.is_well}
+
+
+def _screen(found: tuple["Recovery", ...], run_id: "RunId | None", when: str) -> Text:
+    lines = [line for one in found if run_id or not one.is_well for line in _lines(one, when)]
+    if run_id is None:
+        well = sum(one.is_well for one in found)
+        lines.append(Text(f"{well:,} of {show_count(len(found), 'run')} are well."))
+    return Text("\n").join(lines)
+
+
+def _lines(one: "Recovery", when: str) -> list[Text]:
+    if one.is_well:
+        return [Text.assemble((one.run_id, "bold"), f" is well: {one.state}, nothing to recover.")]
+    return [
+        Text.assemble((one.run_id, "bold"), f" is {one.state}"),
+        *(Text(f"  {when}: {remedy}") for remedy in one.remedies),
+        *(Text(f"  left alone: {why}", style="dim") for why in one.left_alone),
+        *([Text(f"  not recovered: {one.problem}", style="bold red")] if one.problem else []),
+    ]

@@ -1,0 +1,1 @@
+"""Finishes what a crash left half done, as the target's log decides."""
