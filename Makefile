@@ -17,7 +17,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --no-deps --no-compile --require
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
-.PHONY: help setup demo up test check lint types fmt bench lock clean
+.PHONY: help setup demo up test chaos check lint types fmt bench lock clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ up: setup ## start Dagster and a warm Spark on localhost, until Ctrl-C
 
 test: setup ## run the tests
 	@$(BIN)/python -m pytest
+
+chaos: setup ## kill a run at every step, recover it and compare (minutes)
+	@$(BIN)/python -m backfill_platform_tests.scenarios.crash_matrix
 
 check: lint types test ## everything that CI checks
 
