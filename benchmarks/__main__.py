@@ -1,4 +1,4 @@
-"""Runs every benchmark and prints its table."""
+"""Runs the benchmarks that measure ratios, and prints the tables of docs/benchmarks.md."""
 
 import tempfile
 from pathlib import Path
@@ -9,15 +9,16 @@ from backfill_platform.cli.environment import enter_project
 from backfill_platform.lakehouse.jars import jar_paths
 from backfill_platform.lakehouse.session import session_config, start_local_session
 from backfill_platform.settings import load_settings
-from benchmarks.publication import compare_publication
+from benchmarks.publication import publication_table
 
 
 def main() -> None:
-    settings = load_settings()
+    settings, console = load_settings(), Console(soft_wrap=True)
     enter_project(settings)
     spark = start_local_session(session_config(jar_paths(settings.cache_dir)), name="benchmarks")
     with tempfile.TemporaryDirectory(prefix="backfill-bench-") as folder:
-        Console().print(compare_publication(spark, Path(folder)))
+        for line in publication_table(spark, Path(folder)):
+            console.print(line, markup=False, highlight=False)
     spark.stop()
 
 

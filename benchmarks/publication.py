@@ -1,119 +1,152 @@
-"""Publishing staged partitions: one commit of metadata against copying them with Spark.
+"""Publication and rollback through the engine, against reading and rewriting the rows with Spark.
 
-Both publish the same staged rows into an equal target, in the same warm session, and both outcomes
-are read and compared. The publisher's time includes all its checks; the ledger is not in it.
+Both do the same to equal tables, in the same warm session, one after the other in each round; the
+rows of both tables are compared after each step. The engine's time is all of it: verdicts, consent,
+fence, early cutoff, base and file checks, intent, commit, fact, accepted partitions, run states and
+evidence, and for a rollback its plan. Copying checks and records nothing.
 """
 
 import time
-from collections.abc import Callable
-from datetime import date, timedelta
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from statistics import median
 
+from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from rich.table import Table
 
-from backfill_platform.domain.contracts import Column, Contract
-from backfill_platform.domain.partitions import DayRange, PartitionSet
-from backfill_platform.domain.publications import EMPTY_PARTITION, Publication
-from backfill_platform.lakehouse.delta_tables import (
-    create_staging_table,
-    create_table,
-    staged_files,
-)
+from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.partitions import DayRange
+from backfill_platform.engine.carry_out.staging import stage_chunk
+from backfill_platform.engine.carry_out.starting import open_run
+from backfill_platform.engine.platform import Platform
+from backfill_platform.engine.publish.publishing import publish_chunk
+from backfill_platform.engine.rollback.planning import plan_rollback
+from backfill_platform.engine.rollback.rolling_back import roll_back
 from backfill_platform.lakehouse.reading import replace_where
-from backfill_platform.publisher.replace_partitions import publish
+from backfill_platform.planner.rollback_facts import RollbackRequest
+from benchmarks.world import START, TABLE, intent, land, open_world
 
-START = date(2020, 1, 1)
 ROUNDS = 3
-SHAPES = ((30, 100_000), (365, 5_000))  # partitions, rows in each
-CONTRACT = Contract(
-    columns=(
-        Column(name="day", type="date", is_nullable=False),
-        Column(name="id", type="long", is_nullable=False),
-        Column(name="text", type="string", is_nullable=True),
-    ),
-    checks=(),
+HEADER = "| partitions | rows | | copying: least, median | engine: least, median | ratio |"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    partitions: int
+    rows_each: int
+    copied_rounds: int = ROUNDS  # copying thousands of partitions is waited for once
+
+    @property
+    def days(self) -> DayRange:
+        return DayRange(START, START + timedelta(days=self.partitions))
+
+
+SHAPES = (
+    Shape(partitions=30, rows_each=100_000),
+    Shape(partitions=365, rows_each=5_000),
+    Shape(partitions=3_650, rows_each=500, copied_rounds=1),
 )
 
 
-def compare_publication(spark: SparkSession, folder: Path) -> Table:
-    table = Table(title=f"Publication, median of {ROUNDS} rounds", title_justify="left")
-    for name in ("partitions", "rows", "copy with Spark", "one commit", "ratio"):
-        table.add_column(name, justify="right")
-    for partitions, rows_each in SHAPES:
-        rounds = [
-            _round(spark, folder / f"{partitions}-{number}", partitions, rows_each)
-            for number in range(ROUNDS)
-        ]
-        copied, committed = (median(times) for times in zip(*rounds, strict=True))
-        table.add_row(
-            f"{partitions:,}",
-            f"{partitions * rows_each:,}",
-            f"{copied:.2f} s",
-            f"{committed * 1000:.0f} ms",
-            f"{copied / committed:,.0f} x",
-        )
-    return table
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """Seconds; nothing for what was not copied."""
+
+    published: float
+    copied: float | None
+    rolled_back: float
+    copied_back: float | None
 
 
-def _round(
-    spark: SparkSession, folder: Path, partitions: int, rows_each: int
-) -> tuple[float, float]:
-    days = DayRange(START, START + timedelta(days=partitions))
-    target, copy, staging = folder / "target", folder / "copy", folder / "target" / "runs" / "run"
-    for path in (target, copy):
-        create_table(path, CONTRACT, partition_column="day", extra_columns=())
-    create_staging_table(staging, CONTRACT, partition_column="day", extra_columns=())
-    _rows(spark, partitions, rows_each).write.format("delta").mode("append").save(str(staging))
-    copied = _timed(lambda: _copy(spark, staging, copy, days))
-    committed = _timed(lambda: _commit(staging, target, days))
-    if _content(spark, copy) != _content(spark, target):
-        raise AssertionError("copying and committing published different rows")
-    return copied, committed
+def publication_table(spark: SparkSession, folder: Path) -> Iterator[str]:
+    """Line by line, as docs/benchmarks.md has it."""
+    yield HEADER
+    yield "|---|---|---|---|---|---|"
+    for shape in SHAPES:
+        rounds = _rounds(spark, folder / f"{shape.partitions}", shape)
+        copied = [one.copied for one in rounds if one.copied is not None]
+        copied_back = [one.copied_back for one in rounds if one.copied_back is not None]
+        yield _line(shape, "publication", copied, [one.published for one in rounds])
+        yield _line(shape, "rollback", copied_back, [one.rolled_back for one in rounds])
 
 
-def _rows(spark: SparkSession, partitions: int, rows_each: int) -> DataFrame:
-    number = F.col("id")
-    return spark.range(partitions * rows_each).select(
-        F.date_add(F.lit(START), (number / rows_each).cast("int")).alias("day"),
-        number,
-        F.concat(F.lit("row "), number.cast("string")).alias("text"),
+def _rounds(spark: SparkSession, folder: Path, shape: Shape) -> list[Round]:
+    """Each replaces all partitions that a first run filled, and takes that back."""
+    platform, copy = open_world(folder), folder / "copy"
+    first = _stage(platform, spark, shape, "first")
+    publish_chunk(platform, first, shape.days)
+    rows = _read(spark, platform.warehouse.table_path(TABLE))
+    rows.write.format("delta").partitionBy("day").save(str(copy))
+    return [_round(platform, spark, shape, copy, number) for number in range(ROUNDS)]
+
+
+def _round(platform: Platform, spark: SparkSession, shape: Shape, copy: Path, number: int) -> Round:
+    run_id = _stage(platform, spark, shape, f"round {number}")
+    target = platform.warehouse.table_path(TABLE)
+    staged = _read(spark, platform.warehouse.staging_path(TABLE, run_id))
+    former = _read(spark, copy, version=DeltaTable(copy).version())
+    published = _timed(lambda: publish_chunk(platform, run_id, shape.days))
+    copied = _copy(staged, copy, target, shape, number)
+    rolled_back = _timed(lambda: _roll_back(platform, run_id))
+    copied_back = _copy(former, copy, target, shape, number)
+    return Round(
+        published=published, copied=copied, rolled_back=rolled_back, copied_back=copied_back
     )
 
 
-def _copy(spark: SparkSession, staging: Path, target: Path, days: DayRange) -> None:
-    (
-        spark.read.format("delta")
-        .load(str(staging))
-        .write.format("delta")
-        .mode("overwrite")
-        .option("replaceWhere", replace_where("day", days))
-        .save(str(target))
-    )
+def _stage(platform: Platform, spark: SparkSession, shape: Shape, origin: str) -> RunId:
+    land(platform, shape.days, rows_each=shape.rows_each, said=origin)
+    run_id = open_run(platform, intent(origin, shape.days)).run_id
+    stage_chunk(platform, spark, run_id, shape.days)
+    return run_id
 
 
-def _commit(staging: Path, target: Path, days: DayRange) -> None:
-    publication = Publication(
-        publication_id="run",
-        table="bench.target",
-        partition_column="day",
-        days=tuple(days),
-        files=staged_files(staging, PartitionSet.of_range(days)),
-        base=dict.fromkeys(days, EMPTY_PARTITION),
-        commit_info={"run_id": "run"},
+def _roll_back(platform: Platform, run_id: RunId) -> None:
+    request = RollbackRequest(
+        run_id=run_id, days=None, reason="a benchmark", requested_by="benchmarks"
     )
-    publish(target, staging, publication)
+    roll_back(platform, plan_rollback(platform, request).run_id)
+
+
+def _copy(rows: DataFrame, copy: Path, target: Path, shape: Shape, number: int) -> float | None:
+    """Afterwards both tables have to hold the same."""
+    if number >= shape.copied_rounds:
+        return None
+    writer = rows.write.format("delta").mode("overwrite")
+    replacing = writer.option("replaceWhere", replace_where("day", shape.days))
+    seconds = _timed(lambda: replacing.save(str(copy)))
+    if _content(rows.sparkSession, copy) != _content(rows.sparkSession, target):
+        raise AssertionError(f"{copy} and {target} hold different rows")
+    return seconds
+
+
+def _read(spark: SparkSession, path: Path, *, version: int | None = None) -> DataFrame:
+    reader = spark.read.format("delta")
+    return (reader if version is None else reader.option("versionAsOf", version)).load(str(path))
 
 
 def _content(spark: SparkSession, path: Path) -> tuple[object, ...]:
     hashed = F.xxhash64("day", "id", "text").cast("decimal(38,0)")
-    rows = spark.read.format("delta").load(str(path))
+    rows = _read(spark, path)
     return tuple(rows.agg(F.count(F.lit(1)), F.sum(hashed)).collect()[0])
 
 
-def _timed(work: Callable[[], None]) -> float:
+def _timed(work: Callable[[], object]) -> float:
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
+
+
+def _line(shape: Shape, what: str, copied: list[float], taken: list[float]) -> str:
+    cells = (
+        f"{shape.partitions:,}",
+        f"{shape.partitions * shape.rows_each:,}",
+        what,
+        f"{min(copied):.1f} s, {median(copied):.1f} s",
+        f"{min(taken):.2f} s, {median(taken):.2f} s",
+        f"{median(copied) / median(taken):,.0f}",
+    )
+    return f"| {' | '.join(cells)} |"
