@@ -250,6 +250,7 @@ _ACTS: dict[str, Callable[[Platform, Step], bool]] = {
     "append": _append,
     "compact": _compact,
 }
+ACTS = len(_ACTS)  # by each process in each round
 
 
 def _settle(platform: Platform) -> None:
