@@ -2,10 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.limits import NO_LIMITS, Limits
-from backfill_platform.domain.modes import ExecutionMode, Knowledge, ReferenceSemantics, RunKind
+from backfill_platform.domain.modes import (
+    ExecutionMode,
+    Knowledge,
+    PublishScope,
+    ReferenceSemantics,
+    RunKind,
+)
 from backfill_platform.domain.partitions import PartitionSet
 
 
@@ -37,4 +44,7 @@ class Intent:
     references: Mapping[str, ReferenceChoice] = field(default_factory=dict[str, ReferenceChoice])
     limits: Limits = NO_LIMITS  # tightens the policy's own, never loosens them
     requires_manual_publish: bool = False
+    publish_scope: PublishScope | None = None  # the table's own when nothing is said
+    as_of: date | None = None  # of versioned output; the day of planning when nothing is said
+    accepted_schema_changes: frozenset[str] = frozenset()  # columns whose change is consented to
     replaces: RunId | None = None  # an unfinished run whose scope changes

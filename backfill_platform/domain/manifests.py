@@ -24,15 +24,19 @@ from backfill_platform.domain.modes import (
     ExecutionMode,
     Knowledge,
     PublishMode,
+    PublishScope,
     ReferenceSemantics,
     RunKind,
+    VersionColumn,
 )
 from backfill_platform.domain.partitions import Boundary, DayRange, PartitionSet
 from backfill_platform.domain.plain import from_plain, to_plain
+from backfill_platform.domain.privacy import PinnedDeletions
 from backfill_platform.domain.publications import EMPTY_PARTITION
+from backfill_platform.domain.schema_changes import SchemaChange
 from backfill_platform.domain.transforms import InputWindow
 
-MANIFEST_FORMAT = 2
+MANIFEST_FORMAT = 3
 
 
 class InputType(StrEnum):
@@ -79,6 +83,10 @@ class PinnedTarget:
 
     table: str
     publish_mode: PublishMode
+    publish_scope: PublishScope = PublishScope.PROGRESSIVE
+    version_column: VersionColumn | None = None  # where every version of the output is kept
+    output_version: str | None = None  # the run's own, as its partitions are named
+    schema_changes: tuple[SchemaChange, ...] = ()
     partitions: PartitionSet
     boundary: Boundary  # what neither a chunk nor a publication may cut
     base_version: int | None
@@ -127,6 +135,7 @@ class Manifest:
     is_full: bool
     inputs: tuple[PinnedInput, ...]
     references: tuple[PinnedReference, ...]
+    deletions: PinnedDeletions | None = None  # whose subjects are left out
     transform: PinnedTransform
     target: PinnedTarget
     chunk_days: int

@@ -31,6 +31,32 @@ class PublishMode(StrEnum):
     """How staged partitions become visible."""
 
     REPLACE_PARTITIONS = "REPLACE_PARTITIONS"  # each named partition is replaced as a whole
+    APPEND_ONLY = "APPEND_ONLY"  # a partition is written once; one that holds something is refused
+    MERGE_BY_KEY = "MERGE_BY_KEY"  # key by key the higher version stays, in a merged partition
+    VERSIONED = "VERSIONED"  # each run adds output of its own; the latest is what consumers see
+    SHADOW_SWAP = (
+        "SHADOW_SWAP"  # the whole table is computed beside the old one and takes its place
+    )
+
+
+class PublishScope(StrEnum):
+    """How much of a run becomes visible at once, and for whom."""
+
+    PROGRESSIVE = "PROGRESSIVE"  # each chunk in a commit of its own
+    WHOLE_RUN = "WHOLE_RUN"  # all partitions in one commit
+    DUAL_READ = "DUAL_READ"  # both can be read; in one commit, by hand, once they were compared
+    DARK = "DARK"  # only whoever is told where it is staged can read it; never published
+
+
+class VersionColumn(StrEnum):
+    """The second partition column of a table that keeps every version of its output."""
+
+    AS_OF_DATE = "as_of_date"  # a date: what the platform knew as of that day
+    OUTPUT_VERSION = "output_version"  # an integer that counts up
+
+    @property
+    def type(self) -> str:
+        return "date" if self is VersionColumn.AS_OF_DATE else "integer"
 
 
 class LiveConflicts(StrEnum):

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from backfill_platform.domain.contracts import Column
+from backfill_platform.domain.modes import VersionColumn
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFile:
@@ -21,6 +24,7 @@ class DataFile:
     row_count: int
     statistics: str | None  # Delta's own statistics, JSON
     modified_at_ms: int
+    output_version: str | None = None  # where the table keeps every version of its output
 
 
 def fingerprint(paths: Iterable[str]) -> str:
@@ -45,6 +49,10 @@ class Publication:
     files: tuple[DataFile, ...]  # relative to the staging table's root
     base: Mapping[date, str]  # fingerprint of what each partition held when it was reviewed
     commit_info: Mapping[str, Any]  # run id, manifest digest, …; becomes the commit's userMetadata
+    # Where every version of the output is kept: only files of this one are replaced.
+    version_column: VersionColumn | None = None
+    output_version: str | None = None
+    columns: tuple[Column, ...] | None = None  # of the target from then on; as before if nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

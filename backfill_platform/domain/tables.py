@@ -14,9 +14,12 @@ from backfill_platform.domain.modes import (
     Classification,
     LiveConflicts,
     PublishMode,
+    PublishScope,
     ReferenceSemantics,
+    VersionColumn,
 )
 from backfill_platform.domain.partitions import Boundary
+from backfill_platform.domain.privacy import NOTHING_PRIVATE, Privacy
 from backfill_platform.domain.transforms import Frames, TransformContext, TransformVersion
 
 
@@ -87,6 +90,19 @@ class Reconciliation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedMerge:
+    """How rows of one key are told apart where a table is published by MERGE_BY_KEY.
+
+    The row with the higher version stays; at equal versions the run's. A deleted key stays as a row
+    that says so: forgotten, an older version that arrives late would bring it back.
+    """
+
+    version_column: str
+    operation_column: str | None = None  # without it nothing is ever deleted
+    delete_operation: str = "DELETE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableSpec:
     """A daily-partitioned Delta table, declared once."""
 
@@ -104,6 +120,9 @@ class TableSpec:
     description: str
     references: tuple[ReferenceUse, ...] = ()
     publish_mode: PublishMode = PublishMode.REPLACE_PARTITIONS
+    publish_scope: PublishScope = PublishScope.PROGRESSIVE  # unless a run says otherwise
+    merge: KeyedMerge | None = None  # for MERGE_BY_KEY
+    version_column: VersionColumn | None = None  # for VERSIONED
     live_conflicts: LiveConflicts = LiveConflicts.FREEZE
     frozen_minutes: int = 0  # for live writers, once a run has published; 0 ends it with the commit
     chunk_days: int = 31
@@ -112,6 +131,7 @@ class TableSpec:
     classification: Classification = Classification.INTERNAL
     retention_days: int | None = None  # older data may not be processed, even where it still lies
     config: Mapping[str, str] = field(default_factory=dict[str, str])
+    privacy: Privacy = NOTHING_PRIVATE
     may_be_empty: bool = False  # whether a day without rows is a fact or a failure
 
     @property

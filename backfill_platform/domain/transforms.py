@@ -31,6 +31,7 @@ class TransformContext:
     run_id: str
     mode: ExecutionMode
     knowledge: Knowledge
+    reason: str  # why these numbers change
     run_started_at: datetime  # the injected clock: one instant for the whole run, also for retries
     transform_name: str
     transform_version: str
@@ -42,10 +43,15 @@ class TransformContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frames:
-    """Spark frames by input name, and loaded reference data by reference name."""
+    """Spark frames by input name, and loaded reference data by reference name.
+
+    `base` is what the table's own days hold, as pinned, where a table is published by MERGE_BY_KEY;
+    no rows where they hold nothing. Other tables are not given what they are about to replace.
+    """
 
     inputs: Mapping[str, Any]
     references: Mapping[str, Any]
+    base: Any = None
 
 
 TransformFunction = Callable[[Frames, TransformContext], Any]

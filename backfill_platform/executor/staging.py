@@ -24,6 +24,7 @@ def chunk_context(manifest: Manifest, days: DayRange) -> TransformContext:
         run_id=manifest.run_id,
         mode=manifest.mode,
         knowledge=manifest.knowledge,
+        reason=manifest.reason,
         run_started_at=manifest.planned_at,
         transform_name=manifest.transform.name,
         transform_version=manifest.transform.version,
@@ -47,8 +48,7 @@ def write_chunk(
     rows: DataFrame, *, manifest: Manifest, days: DayRange, partition_column: str, staging: Path
 ) -> None:
     writer = (
-        _with_lineage(rows, manifest)
-        .write.format("delta")
+        rows.write.format("delta")
         .mode("overwrite")
         .option("replaceWhere", replace_where(partition_column, days))
     )
@@ -63,7 +63,7 @@ def write_chunk(
         ) from refused
 
 
-def _with_lineage(rows: DataFrame, manifest: Manifest) -> DataFrame:
+def with_lineage(rows: DataFrame, manifest: Manifest) -> DataFrame:
     """Invariant: every published row leads back to its run
     (test_every_published_row_names_its_run)."""
     reference = manifest.reference_data_version

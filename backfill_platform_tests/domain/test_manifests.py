@@ -36,10 +36,14 @@ from backfill_platform.domain.modes import (
     ExecutionMode,
     Knowledge,
     PublishMode,
+    PublishScope,
     ReferenceSemantics,
     RunKind,
+    VersionColumn,
 )
 from backfill_platform.domain.partitions import Boundary, DayRange, PartitionSet
+from backfill_platform.domain.privacy import PinnedDeletions
+from backfill_platform.domain.schema_changes import SchemaChange, SchemaChangeKind
 from backfill_platform.domain.transforms import InputWindow
 from backfill_platform_tests.planner.generated import values_of
 
@@ -81,6 +85,7 @@ ONE = Manifest(
             digest="calendar",
         ),
     ),
+    deletions=PinnedDeletions(name="forgotten", digest="d", subjects=2),
     transform=PinnedTransform(
         name="cases",
         version="3.1.0",
@@ -92,7 +97,15 @@ ONE = Manifest(
     ),
     target=PinnedTarget(
         table="silver.cases",
-        publish_mode=PublishMode.REPLACE_PARTITIONS,
+        publish_mode=PublishMode.VERSIONED,
+        publish_scope=PublishScope.WHOLE_RUN,
+        version_column=VersionColumn.OUTPUT_VERSION,
+        output_version="2",
+        schema_changes=(
+            SchemaChange(
+                kind=SchemaChangeKind.WIDENED, column="amount", before="integer", after="long"
+            ),
+        ),
         partitions=PartitionSet.of_range(MARCH),
         boundary=Boundary.DAY,
         base_version=7,
@@ -147,6 +160,10 @@ Path = tuple[str | int, ...]
 
 OTHER_WORDS: dict[str, str] = {
     "DAY": "WEEK",
+    "VERSIONED": "APPEND_ONLY",
+    "WHOLE_RUN": "DARK",
+    "output_version": "as_of_date",
+    "WIDENED": "NARROWED",
     "BACKFILL": "REPLAY",
     "RESTATEMENT": "REPAIR",
     "UP_TO_SNAPSHOT": "AS_KNOWN_THEN",
@@ -156,7 +173,6 @@ OTHER_WORDS: dict[str, str] = {
     "capacity": "stream_state",
     "PASS": "WARN",
 }
-SINGLE_WORDS = ("REPLACE_PARTITIONS",)  # of lists with one member, which has no other
 
 
 def leaves(document: Any, path: Path = ()) -> Iterator[Path]:
@@ -165,7 +181,7 @@ def leaves(document: Any, path: Path = ()) -> Iterator[Path]:
     for name, value in places:
         if isinstance(value, dict | list):
             yield from leaves(value, (*path, name))
-        elif value not in SINGLE_WORDS:
+        else:
             yield (*path, name)
 
 
@@ -231,7 +247,7 @@ def test_the_digest_is_that_of_the_text():
         "no json",
         "[]",
         "{}",
-        json.dumps(PLAIN | {"format": 1}),
+        json.dumps(PLAIN | {"format": 2}),
         json.dumps(PLAIN | {"surprise": 1}),
         json.dumps(PLAIN | {"chunk_days": "31"}),
         json.dumps(PLAIN | {"estimate": None}),
@@ -239,7 +255,7 @@ def test_the_digest_is_that_of_the_text():
     ],
 )
 def test_what_is_no_manifest_of_this_format_is_refused(text):
-    with pytest.raises(EvidenceBroken, match="This is no manifest of format 2"):
+    with pytest.raises(EvidenceBroken, match="This is no manifest of format 3"):
         manifest_from_json(text)
 
 

@@ -56,6 +56,7 @@ def context_of(
         run_id="run",
         mode=ExecutionMode.BACKFILL,
         knowledge=knowledge,
+        reason="tests",
         run_started_at=datetime(2026, 7, 4, tzinfo=UTC),
         transform_name=spec.transform_name,
         transform_version=version,

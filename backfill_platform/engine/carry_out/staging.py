@@ -28,7 +28,12 @@ from backfill_platform.engine.consent.consents import hold_for_publication
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.records import keep_verdicts
-from backfill_platform.executor.staging import chunk_context, compute_chunk, write_chunk
+from backfill_platform.executor.staging import (
+    chunk_context,
+    compute_chunk,
+    with_lineage,
+    write_chunk,
+)
 from backfill_platform.lakehouse.reading import read_latest
 from backfill_platform.validator.gates import GateRules, judge
 from backfill_platform.validator.measure import measure_source, measure_staged
@@ -137,7 +142,7 @@ def _compute(
         platform.catalog.contracts[table],
     )
     write_chunk(
-        rows,
+        with_lineage(rows, manifest),
         manifest=manifest,
         days=days,
         partition_column=platform.catalog.tables[table].partition_column,
