@@ -12,6 +12,7 @@ from typing import Any
 
 from backfill_platform.domain.contracts import Column
 from backfill_platform.domain.modes import VersionColumn
+from backfill_platform.domain.schema_changes import SchemaChange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,7 @@ class Publication:
     version_column: VersionColumn | None = None
     output_version: str | None = None
     columns: tuple[Column, ...] | None = None  # of the target from then on; as before if nothing
+    schema_changes: tuple[SchemaChange, ...] = ()  # the reviewed ones, which lead to `columns`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -134,6 +134,22 @@ def landed_version(table: DeltaTable, path: Path, publication_id: str) -> int | 
         raise translated(error, path) from error
 
 
+def delta_schema(path: Path, columns: tuple[Column, ...], former: Schema | None = None) -> Schema:
+    """What others wrote beside a former column, a comment for example, stays with its name."""
+    kept = {field.name: field.metadata for field in (former.fields if former else ())}
+    return Schema(
+        [
+            Field(
+                column.name,
+                _delta_type(path, column),
+                nullable=column.is_nullable,
+                metadata=kept.get(column.name),
+            )
+            for column in columns
+        ]
+    )
+
+
 def translated(error: Exception, path: Path) -> BackfillError:
     if isinstance(error, CommitFailedError):
         return LostRace(f"{path}: another commit came first; read the table and decide again")
@@ -153,7 +169,7 @@ def _create(
 ) -> None:
     if _exists_alike(path, columns, partition_column):
         return
-    schema = Schema([Field(c.name, _delta_type(path, c), nullable=c.is_nullable) for c in columns])
+    schema = delta_schema(path, columns)
     try:
         DeltaTable.create(
             str(path), schema, partition_by=[partition_column], configuration=dict(properties)

@@ -8,11 +8,12 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from deltalake import DeltaTable
+from deltalake import DeltaTable, Schema
 from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Transaction
 
 from backfill_platform.domain.publications import Compaction, Publication
-from backfill_platform.lakehouse.delta_tables import LIBRARY_ERRORS, translated
+from backfill_platform.lakehouse.delta_files import table_columns
+from backfill_platform.lakehouse.delta_tables import LIBRARY_ERRORS, delta_schema, translated
 
 
 def commit_replacement(
@@ -34,7 +35,7 @@ def commit_replacement(
         table.create_write_transaction(
             actions,
             "overwrite",
-            table.schema(),
+            _schema(table, path, publication),
             [publication.partition_column],
             [(publication.partition_column, "in", [str(day) for day in publication.days])],
             commit_properties=_properties(publication, compaction, version),
@@ -50,6 +51,16 @@ def user_metadata(publication: Publication, compaction: Compaction | None) -> st
     if compaction:  # says for good why other files were removed than those that were reviewed
         said["base_compacted_in"] = list(compaction.versions)
     return json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _schema(table: DeltaTable, path: Path, publication: Publication) -> Schema:
+    """Where it differs from the table's, delta-rs writes it into the same entry, and keeps the
+    table's id, name, creation time and configuration
+    (test_a_new_schema_keeps_everything_else_that_the_table_says_of_itself)."""
+    columns = publication.columns
+    if columns is None or set(columns) == set(table_columns(table)):
+        return table.schema()
+    return delta_schema(path, columns, table.schema())
 
 
 def _properties(

@@ -38,6 +38,7 @@ from backfill_platform.publisher.movements import (
     target_moved,
     version_that_added,
 )
+from backfill_platform.publisher.new_columns import columns_after
 from backfill_platform.publisher.staged_files import (
     check_staged_files,
     paths_in_target,
@@ -110,7 +111,8 @@ def _attempt(
     if landed is not None:
         return AlreadyPublished(version=landed)
     compaction = _check_base(target, publication, state)
-    adds = check_staged_files(target, source, publication, columns=state.columns)
+    columns = columns_after(publication, state)
+    adds = check_staged_files(target, source, publication, columns=columns)
     before_commit()
     try:
         version = commit_replacement(table, target, publication, adds, compaction=compaction)

@@ -28,7 +28,9 @@ SHOWN_PROBLEMS = 10
 def check_staged_files(
     target: Path, source: Path, publication: Publication, *, columns: tuple[Column, ...]
 ) -> list[AddAction]:
-    """The add actions of the publication, once every file proved to be what was measured."""
+    """The add actions of the publication, once every file proved to be what was measured.
+
+    `columns` are those of the target once they are added."""
     filled = {column.name for column in columns if not column.is_nullable}
     is_staged = source != target
     problems = [
