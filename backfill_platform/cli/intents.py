@@ -11,7 +11,7 @@ from backfill_platform.cli.plan_options import NamedChoice
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.intents import Intent, ReferenceChoice
 from backfill_platform.domain.limits import NO_LIMITS, Limits
-from backfill_platform.domain.modes import ExecutionMode, Knowledge, RunKind
+from backfill_platform.domain.modes import ExecutionMode, Knowledge, PublishScope, RunKind
 from backfill_platform.domain.partitions import DayRange, PartitionSet
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ class Wish:
     ticket: str = ""
     limits: Limits = NO_LIMITS
     requires_manual_publish: bool = False
+    publish_scope: PublishScope | None = None
+    as_of: date | None = None
+    accepted_schema_changes: frozenset[str] = frozenset()
     replaces: RunId | None = None
 
 
@@ -79,6 +82,9 @@ def build_intent(platform: "Platform", spec: "TableSpec", wish: Wish) -> Intent:
         references=_by_name(wish.references),
         limits=wish.limits,
         requires_manual_publish=wish.requires_manual_publish,
+        publish_scope=wish.publish_scope,
+        as_of=wish.as_of,
+        accepted_schema_changes=wish.accepted_schema_changes,
         replaces=wish.replaces,
     )
 

@@ -16,6 +16,7 @@ from backfill_platform.domain.limits import DailyWindow
 from backfill_platform.domain.modes import (
     ExecutionMode,
     Knowledge,
+    PublishScope,
     ReferenceSemantics,
     RunKind,
 )
@@ -24,7 +25,11 @@ from backfill_platform.domain.partitions import PartitionSet
 _SCOPE = "Which days (one of the three ways)"
 _WHY = "Why and who"
 _WHAT = "With which code and data"
+_SHOWN = "How it becomes visible (as the table declares when nothing is said)"
 _LIMITS = "Limits (they tighten those of policy and table, and never loosen them)"
+
+
+SCOPES = tuple(scope.lower().replace("_", "-") for scope in PublishScope)
 
 
 class NamedChoice(NamedTuple):
@@ -62,6 +67,13 @@ def parse_money(text: str) -> Decimal:
     if not amount.is_finite():
         raise typer.BadParameter(f"{text!r} is no amount; write 12.50")
     return amount
+
+
+def parse_publish_scope(text: str) -> PublishScope:
+    try:
+        return PublishScope(text.upper().replace("-", "_"))
+    except ValueError as wrong:
+        raise typer.BadParameter(f"{text!r} is none of {', '.join(SCOPES)}") from wrong
 
 
 def parse_reference(text: str) -> NamedChoice:
@@ -140,8 +152,36 @@ References = Annotated[
     ),
 ]
 
+Scope = Annotated[
+    PublishScope | None,
+    _option(
+        _SHOWN,
+        f"How much at once, and for whom: {', '.join(SCOPES)}.",
+        "--publish-scope",
+        parser=parse_publish_scope,
+        metavar="SCOPE",
+    ),
+]
+AsOf = Annotated[
+    date | None,
+    _option(
+        _SHOWN,
+        "Of versioned output; today when nothing is said.",
+        "--as-of",
+        parser=parse_day,
+        metavar="DAY",
+    ),
+]
+AcceptSchemaChange = Annotated[
+    list[str] | None,
+    _option(
+        _SHOWN,
+        "A column that may be removed, narrowed or tightened; repeatable.",
+        metavar="COLUMN",
+    ),
+]
 ManualPublish = Annotated[
-    bool, _option(_LIMITS, "Stage and judge; somebody publishes by hand.", "--manual-publish")
+    bool, _option(_SHOWN, "Stage and judge; somebody publishes by hand.", "--manual-publish")
 ]
 MaxRows = Annotated[int | None, _option(_LIMITS, "Of input, in all.")]
 MaxCost = Annotated[

@@ -25,12 +25,31 @@ from backfill_platform.domain.estimates import Estimate
 from backfill_platform.domain.findings import Finding, Severity
 from backfill_platform.domain.limits import Limits
 from backfill_platform.domain.manifests import Manifest, PinnedInput
-from backfill_platform.domain.modes import ReferenceSemantics
+from backfill_platform.domain.modes import PublishMode, PublishScope, ReferenceSemantics
+from backfill_platform.domain.schema_changes import SchemaChange
 
 _MARKS = {
     Severity.PASS: ("✓", "green"),
     Severity.WARN: ("!", "bold yellow"),
     Severity.REFUSE: ("✗", "bold red"),
+}
+
+_MODES = {
+    PublishMode.APPEND_ONLY: "days are filled that hold nothing, and no other",
+    PublishMode.MERGE_BY_KEY: "key by key the higher version stays",
+    PublishMode.VERSIONED: "beside every version before it; consumers see the latest",
+    PublishMode.SHADOW_SWAP: "the whole table is computed beside the old one and takes its place",
+}
+
+_SCOPES = {
+    PublishScope.WHOLE_RUN: "all partitions in one commit, or none",
+    PublishScope.DUAL_READ: (
+        "all partitions in one commit, by hand, once `backfill compare {run}` has compared them"
+    ),
+    PublishScope.DARK: (
+        "never: a candidate for whoever is told where it lies. It holds no partition against other "
+        "runs, and ends with `backfill cancel {run}` or with a plan that `--replaces {run}`"
+    ),
 }
 
 _SEMANTICS = {
@@ -70,6 +89,9 @@ def sections(rows: Iterable[tuple[str, RenderableType]]) -> Table:
 def _plan_sections(manifest: Manifest, chunks: int) -> Iterator[tuple[str, RenderableType]]:
     yield "why", _lines(_why(manifest))
     yield "changes", _lines(_changes(manifest))
+    visible = tuple(visible_lines(manifest))
+    if visible:
+        yield "visible", _lines(visible)
     yield "reads", _lines(_reads(manifest))
     yield "code", _lines(_code(manifest))
     if manifest.references:
@@ -102,6 +124,26 @@ def _changes(manifest: Manifest) -> Iterator[str]:
     if target.base_version is not None:
         held = f"as version {target.base_version} holds them"
     yield f"{replaced:,} replaced, {count - replaced:,} filled, {held}"
+
+
+def visible_lines(manifest: Manifest) -> Iterator[str]:
+    """How it becomes visible, where that is not by the chunk and in place of what was there."""
+    target = manifest.target
+    if target.publish_mode in _MODES:
+        yield f"{_MODES[target.publish_mode]} ({target.publish_mode})"
+    if target.version_column is not None:
+        yield f"{target.version_column} = {target.output_version}"
+    if target.publish_scope in _SCOPES:
+        said = _SCOPES[target.publish_scope].format(run=manifest.run_id)
+        yield f"{said} ({target.publish_scope})"
+    for change in target.schema_changes:
+        yield schema_change_sentence(change)
+
+
+def schema_change_sentence(change: SchemaChange) -> str:
+    consent = ", as was consented to" if change.kind.needs_consent else ""
+    types = " to ".join(one for one in (change.before, change.after) if one)
+    return f"column {change.column} is {change.kind.lower()}: {types}{consent}"
 
 
 def _reads(manifest: Manifest) -> Iterator[str]:

@@ -38,6 +38,8 @@ from backfill_platform.domain.transforms import InputWindow
 
 MANIFEST_FORMAT = 3
 
+NEVER_PUBLISHING = frozenset({ExecutionMode.DRY_RUN, ExecutionMode.RECONCILIATION})
+
 
 class InputType(StrEnum):
     TABLE = "DELTA_TABLE"
@@ -156,6 +158,12 @@ class Manifest:
         return self.target.partitions.split(self.chunk_days, self.target.boundary)
 
     @property
+    def never_publishes(self) -> bool:
+        """It ends with what is staged and judged, and nobody has to be asked for more."""
+        is_dark = self.target.publish_scope is PublishScope.DARK
+        return is_dark or self.mode in NEVER_PUBLISHING
+
+    @property
     def input_snapshot(self) -> str:
         """All pinned inputs in one line, as it stands in every published row."""
         return ",".join(f"{pinned.name}@{pinned.snapshot[:16]}" for pinned in self.inputs)
@@ -164,6 +172,15 @@ class Manifest:
     def reference_data_version(self) -> str | None:
         """All pinned reference data in one line, as it stands in every published row."""
         return ",".join(f"{use.name}/{use.version}" for use in self.references) or None
+
+
+def is_dark(text: str) -> bool:
+    """Whether this is the manifest of a candidate; without reading all of it, and of any format.
+
+    It is canonical, so a name and its value stand side by side, and a quote inside a text does not
+    look like one.
+    """
+    return f'"publish_scope":"{PublishScope.DARK}"' in text
 
 
 def manifest_json(manifest: Manifest) -> str:

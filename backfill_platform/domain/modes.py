@@ -47,6 +47,11 @@ class PublishScope(StrEnum):
     DUAL_READ = "DUAL_READ"  # both can be read; in one commit, by hand, once they were compared
     DARK = "DARK"  # only whoever is told where it is staged can read it; never published
 
+    @property
+    def is_at_once(self) -> bool:
+        """Whether all partitions of a run become visible in one commit, or none."""
+        return self in (PublishScope.WHOLE_RUN, PublishScope.DUAL_READ)
+
 
 class VersionColumn(StrEnum):
     """The second partition column of a table that keeps every version of its output."""

@@ -138,5 +138,13 @@ class TableSpec:
     def full_name(self) -> str:
         return f"{self.layer}.{self.name}"
 
+    @property
+    def usual_scope(self) -> PublishScope:
+        """Of a run that says nothing; what is swapped as a whole cannot be shown by chunks."""
+        is_swapped = self.publish_mode is PublishMode.SHADOW_SWAP
+        if is_swapped and self.publish_scope is PublishScope.PROGRESSIVE:
+            return PublishScope.WHOLE_RUN
+        return self.publish_scope
+
     def transform(self, version: str) -> TransformVersion | None:
         return next((known for known in self.transforms if known.version == version), None)

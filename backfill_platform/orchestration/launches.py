@@ -17,7 +17,13 @@ from backfill_platform.domain.errors import PlanRefused
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.intents import Intent, ReferenceChoice
 from backfill_platform.domain.manifests import Manifest
-from backfill_platform.domain.modes import ExecutionMode, Knowledge, ReferenceSemantics, RunKind
+from backfill_platform.domain.modes import (
+    ExecutionMode,
+    Knowledge,
+    PublishScope,
+    ReferenceSemantics,
+    RunKind,
+)
 from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.tables import TableSpec
 from backfill_platform.engine.carry_out.starting import open_run, start_run
@@ -54,6 +60,11 @@ def read_intent(context: dg.AssetExecutionContext, spec: TableSpec) -> Intent:
         group_id=_launch(run),
         transform_version=run.tags.get(tags.TRANSFORM_PREFIX + spec.full_name),
         references=_references(run.tags, spec),
+        publish_scope=_publish_scope(run.tags),
+        as_of=_as_of(run.tags),
+        accepted_schema_changes=frozenset(
+            run.tags.get(tags.ACCEPT_SCHEMA_CHANGE, "").replace(",", " ").split()
+        ),
     )
 
 
@@ -182,6 +193,24 @@ def _word(words: type[Word], given: Mapping[str, str], tag: str, default: Word) 
     except ValueError as unknown:
         known = ", ".join(words)
         raise PlanRefused((f"tag `{tag}` is {text!r}; it may be {known}",)) from unknown
+
+
+def _publish_scope(given: Mapping[str, str]) -> PublishScope | None:
+    """Written as on the command line or as in a manifest."""
+    text = given.get(tags.PUBLISH_SCOPE)
+    if text is None:
+        return None
+    word = {tags.PUBLISH_SCOPE: text.replace("-", "_")}
+    return _word(PublishScope, word, tags.PUBLISH_SCOPE, PublishScope.PROGRESSIVE)
+
+
+def _as_of(given: Mapping[str, str]) -> date | None:
+    text = given.get(tags.AS_OF)
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError as wrong:
+        reason = f"tag `{tags.AS_OF}` is {text!r}, which is no day; write 2025-01-31"
+        raise PlanRefused((reason,)) from wrong
 
 
 def _references(given: Mapping[str, str], spec: TableSpec) -> dict[str, ReferenceChoice]:

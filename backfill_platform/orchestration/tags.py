@@ -6,6 +6,9 @@ KIND = "backfill/kind"
 MODE = "backfill/mode"
 KNOWLEDGE = "backfill/knowledge"
 REQUESTED_BY = "backfill/requested_by"
+PUBLISH_SCOPE = "backfill/publish_scope"
+AS_OF = "backfill/as_of"
+ACCEPT_SCHEMA_CHANGE = "backfill/accept_schema_change"  # columns, with spaces between
 
 # A run that is planned already, or several of them with spaces between: the launch carries it out.
 RUN = "backfill/run"

@@ -31,6 +31,7 @@ class TargetFacts:
     rows: Mapping[date, int]
     bytes: Mapping[date, int]
     rollback_hours: int | None  # how long replaced files stay; nothing where there is no table yet
+    other_days: tuple[date, ...] = ()  # that hold files beside the asked ones; known for a swap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,11 @@ from backfill_platform.domain.verdicts import Gate
 from backfill_platform.planner.draft import Draft, draft_run
 from backfill_platform.planner.facts import Facts, Terms
 from backfill_platform.planner.preflight import go_through_checklist
+from backfill_platform.planner.publish_scope import (
+    choose_scope,
+    is_published_by_hand,
+    scope_reasons,
+)
 from backfill_platform.planner.references import ReferenceChoices, choose_references
 from backfill_platform.planner.refusals import future_reasons, intent_reasons
 from backfill_platform.planner.scope import choose_transform, input_days, input_window
@@ -104,6 +109,7 @@ def _reasons(
     yield from intent_reasons(intent, draft.spec, draft.catalog)
     yield from future_reasons(intent, draft.spec, draft.today)
     yield from references.reasons
+    yield from scope_reasons(draft)
     if intent.replaces is not None and facts.replaced is None:
         yield f"{intent.replaces} is to be replaced, and nothing is known of it; name a planned run"
     for finding in findings:
@@ -164,6 +170,7 @@ def _pin_target(draft: Draft) -> PinnedTarget:
     return PinnedTarget(
         table=intent.table,
         publish_mode=draft.spec.publish_mode,
+        publish_scope=choose_scope(intent, draft.spec),
         partitions=intent.days,
         boundary=draft.spec.boundary,
         base_version=held.version,
@@ -177,6 +184,6 @@ def _safety(draft: Draft) -> Safety:
     (test_only_a_live_run_may_have_side_effects)."""
     return Safety(
         side_effects_allowed=draft.intent.mode is ExecutionMode.LIVE,
-        requires_manual_publish=draft.intent.requires_manual_publish,
+        requires_manual_publish=is_published_by_hand(draft.intent, draft.spec),
         limits=draft.limits,
     )

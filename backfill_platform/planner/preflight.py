@@ -7,7 +7,7 @@ is looked up here: what the world is like comes as facts, what was decided as a 
 from collections.abc import Callable, Iterator, Mapping
 
 from backfill_platform.domain.findings import Check, Finding, Severity
-from backfill_platform.domain.modes import ExecutionMode, RunKind
+from backfill_platform.domain.modes import RunKind
 from backfill_platform.domain.runs import RunInFlight
 from backfill_platform.planner.availability import (
     privacy_allows,
@@ -16,10 +16,9 @@ from backfill_platform.planner.availability import (
 )
 from backfill_platform.planner.conclude import Note, conclude
 from backfill_platform.planner.draft import Draft
+from backfill_platform.planner.publish_scope import is_never_published
 from backfill_platform.planner.refusals import NO_REASON
 from backfill_platform.planner.wording import count_of, name_bytes, name_days, name_hours
-
-NEVER_PUBLISHES = (ExecutionMode.DRY_RUN, ExecutionMode.RECONCILIATION)
 
 # What is written lies beside what it replaces, and an estimate may be wrong.
 FREE_BYTES_FACTOR = 2
@@ -130,7 +129,7 @@ def _reason_notes(draft: Draft) -> Iterator[Note]:
 
 def _in_flight_notes(draft: Draft) -> Iterator[Note]:
     replaced = draft.facts.replaced
-    never_publishes = draft.intent.mode in NEVER_PUBLISHES
+    never_publishes = is_never_published(draft.intent, draft.spec)
     for other in sorted(draft.facts.in_flight, key=lambda run: run.run_id):
         shared = [day for day in draft.intent.days if day in other.days]
         if not shared or (replaced and replaced.run_id == other.run_id):

@@ -7,13 +7,14 @@ import typer
 
 from backfill_platform.cli.plan_options import (
     parse_money,
+    parse_publish_scope,
     parse_reference,
     parse_scope,
     parse_window,
 )
 from backfill_platform.domain.intents import ReferenceChoice
 from backfill_platform.domain.limits import DailyWindow
-from backfill_platform.domain.modes import ReferenceSemantics
+from backfill_platform.domain.modes import PublishScope, ReferenceSemantics
 
 
 @pytest.mark.parametrize(
@@ -55,3 +56,13 @@ def test_a_window_may_go_past_midnight():
 def test_days_that_end_before_they_start_are_told_how_to_be_written():
     with pytest.raises(typer.BadParameter, match=r"2025-01-01\.\.2025-01-02"):
         parse_scope("2025-01-02..2025-01-01")
+
+
+@pytest.mark.parametrize("text", ["whole-run", "WHOLE_RUN", "whole_run"])
+def test_a_publish_scope_is_written_as_on_the_command_line_or_as_in_a_manifest(text):
+    assert parse_publish_scope(text) is PublishScope.WHOLE_RUN
+
+
+def test_an_unknown_publish_scope_is_refused_with_the_known_ones():
+    with pytest.raises(typer.BadParameter, match="progressive, whole-run, dual-read, dark"):
+        parse_publish_scope("half")

@@ -14,6 +14,8 @@ from backfill_platform.cli.opening import find_declared, open_everything
 from backfill_platform.cli.options import Json, Table, os_user
 from backfill_platform.cli.output import emit, show
 from backfill_platform.cli.plan_options import (
+    AcceptSchemaChange,
+    AsOf,
     Days,
     End,
     Full,
@@ -21,6 +23,7 @@ from backfill_platform.cli.plan_options import (
     KnownBy,
     Mode,
     References,
+    Scope,
     Start,
     Transform,
 )
@@ -42,6 +45,9 @@ def estimate(
     knowledge: KnownBy = None,
     transform: Transform = "",
     reference: References = None,
+    publish_scope: Scope = None,
+    as_of: AsOf = None,
+    accept_schema_change: AcceptSchemaChange = None,
     as_json: Json = False,
 ) -> None:
     """Show the rows, the time and the money that a run would take."""
@@ -54,6 +60,9 @@ def estimate(
         knowledge=knowledge,
         transform_version=transform or None,
         references=tuple(reference or ()),
+        publish_scope=publish_scope,
+        as_of=as_of,
+        accepted_schema_changes=frozenset(accept_schema_change or ()),
         requested_by=os_user(),
         reason="an estimate",
     )

@@ -15,6 +15,8 @@ from backfill_platform.cli.opening import find_declared, open_everything
 from backfill_platform.cli.options import Confirm, DryRun, Json, Table, os_user
 from backfill_platform.cli.output import emit, make_console, show, show_next
 from backfill_platform.cli.plan_options import (
+    AcceptSchemaChange,
+    AsOf,
     Days,
     End,
     Full,
@@ -34,6 +36,7 @@ from backfill_platform.cli.plan_options import (
     References,
     Replaces,
     RequestedBy,
+    Scope,
     Start,
     Ticket,
     Transform,
@@ -67,6 +70,9 @@ def plan(
     knowledge: KnownBy = None,
     transform: Transform = "",
     reference: References = None,
+    publish_scope: Scope = None,
+    as_of: AsOf = None,
+    accept_schema_change: AcceptSchemaChange = None,
     manual_publish: ManualPublish = False,
     max_rows: MaxRows = None,
     max_cost_usd: MaxCost = None,
@@ -103,6 +109,9 @@ def plan(
             max_cost_usd=max_cost_usd,
         ),
         requires_manual_publish=manual_publish,
+        publish_scope=publish_scope,
+        as_of=as_of,
+        accepted_schema_changes=frozenset(accept_schema_change or ()),
         replaces=RunId(replaces) if replaces else None,
     )
     platform = open_everything()

@@ -1,12 +1,14 @@
 """Gathers what the planner must know, and the terms that governance lays down. No JVM."""
 
 import shutil
+from datetime import date
 from pathlib import Path
 
 from backfill_platform.domain.approvals import ProposedChange, Requirement
 from backfill_platform.domain.errors import PlanRefused
 from backfill_platform.domain.intents import Intent
 from backfill_platform.domain.manifests import Manifest, ReplacedManifest
+from backfill_platform.domain.modes import PublishMode
 from backfill_platform.domain.tables import TableSpec
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.plan.code_facts import code_facts
@@ -32,7 +34,7 @@ def gather_facts(platform: Platform, intent: Intent, spec: TableSpec) -> Facts:
             use.name: reference_digests(platform.catalog, use.name) for use in spec.references
         },
         original_references=original_references(platform, intent),
-        target=_target_facts(platform, intent),
+        target=_target_facts(platform, intent, spec),
         code=code_facts(transform, spec, container_image=platform.container_image),
         in_flight=platform.ledger.runs_in_flight(intent.table, now),
         past_chunks=platform.ledger.past_chunks(intent.table),
@@ -54,7 +56,7 @@ def policy_terms(platform: Platform) -> Terms:
     )
 
 
-def _target_facts(platform: Platform, intent: Intent) -> TargetFacts:
+def _target_facts(platform: Platform, intent: Intent, spec: TableSpec) -> TargetFacts:
     state = read_table_state(platform.warehouse.table_path(intent.table), intent.days)
     if state is None:
         return TargetFacts(version=None, fingerprints={}, rows={}, bytes={}, rollback_hours=None)
@@ -65,7 +67,16 @@ def _target_facts(platform: Platform, intent: Intent) -> TargetFacts:
         rows=held.row_counts,
         bytes=held.byte_counts,
         rollback_hours=rollback_hours(state.configuration),
+        other_days=_other_days(platform, intent, spec),
     )
+
+
+def _other_days(platform: Platform, intent: Intent, spec: TableSpec) -> tuple[date, ...]:
+    """Of a table that is swapped as a whole: what it holds beside the asked days."""
+    if spec.publish_mode is not PublishMode.SHADOW_SWAP:
+        return ()
+    whole = read_table_state(platform.warehouse.table_path(spec.full_name), None)
+    return tuple(day for day in (whole.days if whole else ()) if day not in intent.days)
 
 
 def _replaced(platform: Platform, intent: Intent) -> Manifest | None:
