@@ -6,15 +6,21 @@ pure: what a pandera model says comes in through `read_contract`.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, TypeVar
 
-from backfill_platform.domain.contracts import LINEAGE_COLUMNS, Contract
+from backfill_platform.domain.contracts import LINEAGE_COLUMNS, Contract, DerivedContract
+from backfill_platform.domain.declared_privacy import (
+    check_deletion_list,
+    check_flow_of_classes,
+    check_privacy,
+)
 from backfill_platform.domain.errors import DeclarationInvalid
 from backfill_platform.domain.limits import Limits
 from backfill_platform.domain.modes import Classification, LiveConflicts, PublishMode
 from backfill_platform.domain.partitions import Boundary
+from backfill_platform.domain.privacy import DeletionList
 from backfill_platform.domain.tables import FileSource, ReferenceData, TableSpec
 from backfill_platform.domain.versions import parse_version
 
@@ -29,7 +35,7 @@ ONLY_FREEZE = frozenset({LiveConflicts.FREEZE})
 
 LONGEST_UNIT_DAYS = {Boundary.DAY: 1, Boundary.WEEK: 7, Boundary.MONTH: 31}
 
-ReadContract = Callable[[type[Any]], Contract]
+ReadContract = Callable[[type[Any] | DerivedContract], Contract]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +45,7 @@ class Declarations:
     sources: tuple[FileSource, ...]
     references: tuple[ReferenceData, ...]
     tables: tuple[TableSpec, ...]
+    deletions: tuple[DeletionList, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,14 +56,18 @@ class Catalog:
     references: Mapping[str, ReferenceData]
     tables: Mapping[str, TableSpec]
     contracts: Mapping[str, Contract]  # by table or source name
+    deletions: Mapping[str, DeletionList] = field(default_factory=dict[str, DeletionList])
 
 
 def build_catalog(declarations: Declarations, read_contract: ReadContract) -> Catalog:
     sources = _by_name(declarations.sources, lambda source: source.name, "source")
     references = _by_name(declarations.references, lambda reference: reference.name, "reference")
     tables = _by_name(declarations.tables, lambda spec: spec.full_name, "table")
+    deletions = _by_name(declarations.deletions, lambda listed: listed.name, "deletion list")
     for source in sources.values():
         _check_source(source)
+    for listed in deletions.values():
+        check_deletion_list(listed)
     for reference in references.values():
         _check_unique("versions", reference.name, (known.version for known in reference.versions))
     contracts = {name: read_contract(source.schema) for name, source in sources.items()}
@@ -67,14 +78,18 @@ def build_catalog(declarations: Declarations, read_contract: ReadContract) -> Ca
         _check_rules(spec)
         _check_live_conflicts(spec)
         _check_columns(spec, contracts[spec.full_name])
+        check_privacy(spec, contracts[spec.full_name], deletions)
         _check_inputs(spec, known=sources.keys() | tables.keys())
         _check_references(spec, references)
         _check_transforms(spec)
+    ordered = {name: tables[name] for name in _in_order(tables)}
+    check_flow_of_classes(ordered.values(), contracts)
     return Catalog(
         sources=sources,
         references=references,
-        tables={name: tables[name] for name in _in_order(tables)},
+        tables=ordered,
         contracts=contracts,
+        deletions=deletions,
     )
 
 
@@ -108,11 +123,11 @@ def _check_source(source: FileSource) -> None:
 
 
 def _check_names(spec: TableSpec) -> None:
-    for field in ("layer", "name", "partition_column"):
-        value = getattr(spec, field)
+    for named in ("layer", "name", "partition_column"):
+        value = getattr(spec, named)
         if not IDENTIFIER.fullmatch(value):
             raise _invalid(
-                spec.full_name, field, f"{value!r} must be lower case letters, digits and _"
+                spec.full_name, named, f"{value!r} must be lower case letters, digits and _"
             )
 
 
