@@ -1,25 +1,32 @@
 """Whether a table still holds what a run's publication made visible there. No JVM, no catalog.
 
 The Delta log is held against the ledger: whose files a partition consists of, and how many rows
-they have. What the rows say is compared by Spark, elsewhere.
+they have. A compaction of the same rows is seen through. What the rows say is compared by Spark,
+elsewhere.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
+from pathlib import Path
 
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.partitions import PartitionSet
+from backfill_platform.domain.publications import fingerprint
 from backfill_platform.domain.runs import AcceptedPartition
+from backfill_platform.engine.rollback.returned_rows import UNMEASURED
 from backfill_platform.engine.rollback.shown_runs import shown_runs
 from backfill_platform.lakehouse.delta_files import TableState
 from backfill_platform.lakehouse.delta_tables import read_table_state
+from backfill_platform.lakehouse.former_files import former_state
 from backfill_platform.lakehouse.paths import RUNS, Warehouse
 from backfill_platform.ledger.store import Ledger
+from backfill_platform.publisher.compaction import days_still_holding
 
 
 class Held(StrEnum):
-    AS_ACCEPTED = "AS_ACCEPTED"  # exactly files of the run, with the accepted number of rows
+    AS_ACCEPTED = "AS_ACCEPTED"  # the run's files or a compaction of them, with the accepted rows
     OTHER_ROWS = "OTHER_ROWS"  # the run's files, with another number of rows
     OTHER_FILES = "OTHER_FILES"  # somebody else has written into the partition
     GONE = "GONE"  # the partition holds nothing
@@ -44,10 +51,35 @@ def check_holdings(
     ledger: Ledger, warehouse: Warehouse, run_id: RunId, table: str, days: PartitionSet
 ) -> tuple[Holding, ...]:
     """Of every partition that consumers owe to this run now."""
-    accepted = [one for one in ledger.accepted(table, days).values() if one.run_id == run_id]
-    state = read_table_state(warehouse.table_path(table), days)
-    shown = shown_runs(ledger, table, (one.day for one in accepted))
-    return tuple(_check(one, shown.get(one.day), state) for one in accepted)
+    owed = ledger.accepted(table, days)
+    accepted = {day: one for day, one in owed.items() if one.run_id == run_id}
+    path = warehouse.table_path(table)
+    state = read_table_state(path, days)
+    shown = shown_runs(ledger, table, accepted)
+    found = [_check(one, shown.get(day), state) for day, one in accepted.items()]
+    moved = {one.day: accepted[one.day] for one in found if one.held is Held.OTHER_FILES}
+    unmoved = _in_other_files(path, state, moved, shown) if state and moved else frozenset()
+    return tuple(
+        replace(one, held=Held.AS_ACCEPTED) if one.day in unmoved else one for one in found
+    )
+
+
+def _in_other_files(
+    path: Path,
+    state: TableState,
+    moved: Mapping[date, AcceptedPartition],
+    shown: Mapping[date, RunId],
+) -> frozenset[date]:
+    """Which of them hold the very rows that landed, compacted since. The log is walked for these
+    days only, and only where it was the run that wrote in the version that the ledger names."""
+    landed: dict[date, int] = {}
+    for version in {one.target_version for one in moved.values()}:
+        days = PartitionSet.of_days(d for d, one in moved.items() if one.target_version == version)
+        former = former_state(path, version, days)
+        if former is not None:
+            own = (day for day in days if _are_own(moved[day], shown.get(day), _paths(former, day)))
+            landed |= dict.fromkeys(own, version)
+    return days_still_holding(path, state, landed)
 
 
 def _check(
@@ -67,10 +99,21 @@ def _check(
 def _judge(
     accepted: AcceptedPartition, written_by: RunId | None, paths: list[str], rows: int
 ) -> Held:
-    """What no run wrote, and a rollback returned, can only be told by its number of rows."""
-    own = "" if written_by is None else f"{RUNS}/{written_by}/"
-    if not all(path.startswith(own) for path in paths):
+    if paths and not _are_own(accepted, written_by, paths):
         return Held.OTHER_FILES
     if rows == accepted.row_count:
         return Held.AS_ACCEPTED
     return Held.OTHER_ROWS if paths else Held.GONE
+
+
+def _are_own(accepted: AcceptedPartition, written_by: RunId | None, paths: list[str]) -> bool:
+    """What no run wrote, and a rollback returned, is named by its files, or has none."""
+    if accepted.checksum.startswith(UNMEASURED):
+        return accepted.checksum == UNMEASURED + fingerprint(paths)
+    return written_by is not None and all(
+        path.startswith(f"{RUNS}/{written_by}/") for path in paths
+    )
+
+
+def _paths(state: TableState, day: date) -> list[str]:
+    return [file.path for file in state.files.get(day, ())]
