@@ -1,5 +1,6 @@
 """The closed lists of words that a run is described with; each member says what it means."""
 
+from datetime import date
 from enum import StrEnum
 
 
@@ -62,6 +63,14 @@ class VersionColumn(StrEnum):
     @property
     def type(self) -> str:
         return "date" if self is VersionColumn.AS_OF_DATE else "integer"
+
+    def rank(self, version: str) -> int:
+        """The greater one is the later one: as texts, 10 would come before 9."""
+        is_day = self is VersionColumn.AS_OF_DATE
+        return date.fromisoformat(version).toordinal() if is_day else int(version)
+
+    def of_rank(self, rank: int) -> str:
+        return str(date.fromordinal(rank) if self is VersionColumn.AS_OF_DATE else rank)
 
 
 class LiveConflicts(StrEnum):

@@ -1,7 +1,8 @@
 """What a Delta table holds, as values: its version, its columns and the files of each day.
 
 One look at the log answers everything here; no data is read, except the footer of a file whose
-writer kept no statistics.
+writer kept no statistics. Where every version of the output is kept, what a day holds is its latest
+version: that is what consumers see, so base, guard and history all speak of it.
 """
 
 import json
@@ -17,8 +18,10 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from backfill_platform.domain.contracts import Column
+from backfill_platform.domain.modes import VersionColumn
 from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.publications import DataFile, fingerprint
+from backfill_platform.lakehouse.delta_protocol import version_column_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,9 +30,12 @@ class TableState:
 
     version: int
     partition_column: str
+    version_column: VersionColumn | None
+    up_to: str | None  # where the latest output version was to be no later than this one
     columns: tuple[Column, ...]
     days: tuple[date, ...]  # those asked for, or else all that hold files
-    files: Mapping[date, tuple[DataFile, ...]]  # only days that hold files
+    files: Mapping[date, tuple[DataFile, ...]]  # that are seen; only days that hold some
+    others: Mapping[date, tuple[DataFile, ...]]  # of versions of the output that are not seen
     configuration: Mapping[str, str]
 
     @property
@@ -38,6 +44,21 @@ class TableState:
         return {
             day: fingerprint(file.path for file in self.files.get(day, ())) for day in self.days
         }
+
+    @property
+    def output_versions(self) -> dict[date, str]:
+        """Which version of its output each day shows, where every version is kept."""
+        return {
+            day: files[0].output_version
+            for day, files in self.files.items()
+            if files[0].output_version is not None
+        }
+
+    def seen_of(self, paths: Mapping[str, str | None]) -> set[str]:
+        """Of all files of one day, by their output versions, those that are seen."""
+        if self.version_column is None:
+            return set(paths)
+        return _latest(self.version_column, paths, self.up_to)
 
     def restricted_to_held(self) -> "TableState":
         """Without the days that were asked for and hold nothing."""
@@ -52,16 +73,23 @@ class TableState:
         return {day: sum(file.size_bytes for file in self.files.get(day, ())) for day in self.days}
 
 
-def table_state(table: DeltaTable, path: Path, days: PartitionSet | None) -> TableState:
+def table_state(
+    table: DeltaTable, path: Path, days: PartitionSet | None, *, up_to: str | None = None
+) -> TableState:
     """`table` must have been let in by `delta_tables.open_table`."""
-    partition_column = table.metadata().partition_columns[0]
-    files = _files_by_day(table, path, partition_column, days)
+    partitioned_by = table.metadata().partition_columns
+    version_column = version_column_of(partitioned_by)
+    held = _files_by_day(table, path, partitioned_by[0], version_column, days)
+    files, others = _split(held, version_column, up_to)
     return TableState(
         version=table.version(),
-        partition_column=partition_column,
+        partition_column=partitioned_by[0],
+        version_column=version_column,
+        up_to=up_to,
         columns=table_columns(table),
-        days=tuple(sorted(files)) if days is None else tuple(days),
+        days=tuple(files) if days is None else tuple(days),
         files=files,
+        others=others,
         configuration=dict(table.metadata().configuration),
     )
 
@@ -79,11 +107,16 @@ def _type_name(declared: object) -> str:
 
 
 def _files_by_day(
-    table: DeltaTable, path: Path, partition_column: str, days: PartitionSet | None
+    table: DeltaTable,
+    path: Path,
+    partition_column: str,
+    version_column: VersionColumn | None,
+    days: PartitionSet | None,
 ) -> dict[date, tuple[DataFile, ...]]:
     """Arrow drops other days before the first Python object is made: a table may have years."""
-    partition = f"partition.{partition_column}"
+    partition, output = f"partition.{partition_column}", f"partition.{version_column}"
     wanted = ["path", "size_bytes", "modification_time", "num_records", partition]
+    wanted += [output] if version_column else []
     actions = pa.table(table.get_add_actions(flatten=True)).select(wanted)
     day = pc.field(partition)
     asked = day.is_valid() if days is None else day.isin(list(days))
@@ -97,9 +130,48 @@ def _files_by_day(
                 row_count=_row_count(row["num_records"], path / row["path"]),
                 statistics=None,
                 modified_at_ms=row["modification_time"],
+                output_version=_version_text(row[output]) if version_column else None,
             )
         )
     return {day: tuple(sorted(held[day], key=lambda file: file.path)) for day in sorted(held)}
+
+
+def _version_text(value: date | int | None) -> str | None:
+    """As the partition is named."""
+    return None if value is None else str(value)
+
+
+def _split(
+    held: Mapping[date, tuple[DataFile, ...]],
+    version_column: VersionColumn | None,
+    up_to: str | None,
+) -> tuple[dict[date, tuple[DataFile, ...]], dict[date, tuple[DataFile, ...]]]:
+    """What is seen of each day, and what is not."""
+    if version_column is None:
+        return dict(held), {}
+    seen = {
+        path
+        for files in held.values()
+        for path in _latest(
+            version_column, {file.path: file.output_version for file in files}, up_to
+        )
+    }
+    shown = {day: tuple(file for file in held[day] if file.path in seen) for day in held}
+    others = {day: tuple(file for file in held[day] if file.path not in seen) for day in held}
+    return (
+        {day: files for day, files in shown.items() if files},
+        {day: files for day, files in others.items() if files},
+    )
+
+
+def _latest(
+    version_column: VersionColumn, paths: Mapping[str, str | None], up_to: str | None
+) -> set[str]:
+    """Of the files of one day. A file without a version is nobody's output, and never seen."""
+    ranks = {path: version_column.rank(version) for path, version in paths.items() if version}
+    limit = max(ranks.values(), default=0) if up_to is None else version_column.rank(up_to)
+    latest = max((rank for rank in ranks.values() if rank <= limit), default=None)
+    return {path for path, rank in ranks.items() if rank == latest}
 
 
 def _row_count(logged: int | None, file: Path) -> int:

@@ -12,6 +12,8 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+from backfill_platform.domain.modes import VersionColumn
+
 MILLISECONDS = 1000
 
 
@@ -26,6 +28,7 @@ class Commit:
     user_metadata: str | None
     added: Mapping[str, date | None]  # the day of each path, if the entry names one
     removed: Mapping[str, date | None]
+    output_versions: Mapping[str, str | None]  # of both, where every version of the output is kept
     only_rearranges: bool  # its writer says of every file in it that no row was changed
 
     @property
@@ -56,6 +59,7 @@ def read_commit(path: Path, version: int) -> Commit | None:
         user_metadata=info.get("userMetadata"),
         added=_days_by_path(added),
         removed=_days_by_path(removed),
+        output_versions={file["path"]: _output_version(file) for file in (*added, *removed)},
         only_rearranges=all(file.get("dataChange") is False for file in (*added, *removed)),
     )
 
@@ -85,9 +89,20 @@ def _days_by_path(files: Iterable[dict[str, Any]]) -> dict[str, date | None]:
     return {file["path"]: _day(file.get("partitionValues")) for file in files}
 
 
+def _output_version(file: Mapping[str, Any]) -> str | None:
+    """An entry names its partition columns in any order, and a day column of one partition column
+    may have such a name as well."""
+    values = file.get("partitionValues") or {}
+    named = [values[name] for name in values if name in tuple(VersionColumn)]
+    return named[0] if len(values) == 2 and named else None
+
+
 def _day(partition_values: Mapping[str, str | None] | None) -> date | None:
-    """Only tables with one partition column, of type date, are ours to explain."""
-    values = list((partition_values or {}).values())
+    """Only tables of the platform are ours to explain: partitioned by a date, and by a version of
+    the output at most."""
+    known = partition_values or {}
+    names = [name for name in known if len(known) == 1 or name not in tuple(VersionColumn)]
+    values = [known[name] for name in names]
     if len(values) != 1 or values[0] is None:
         return None
     try:

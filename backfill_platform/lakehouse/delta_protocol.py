@@ -1,17 +1,18 @@
-"""Decides which Delta tables are safe to publish into: reader 1, writer 2, one date partition.
+"""Decides which Delta tables are safe to publish into: reader 1, writer 2, partitioned by day.
 
 Every engine reads and writes such a table in full, and a commit of adds and removes keeps all its
 promises. A feature beyond that makes promises which the publisher does not know: over deletion
 vectors even the row counts of delta-rs are wrong. So the list names what is allowed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from deltalake import DeltaTable
 
 from backfill_platform.domain.contracts import Column
 from backfill_platform.domain.errors import UnsupportedTable
+from backfill_platform.domain.modes import VersionColumn
 
 ALLOWED_FEATURES = frozenset({"appendOnly", "invariants"})
 
@@ -74,8 +75,16 @@ def _invariants(table: DeltaTable) -> list[str]:
 def _refuse_partitioning(table: DeltaTable, path: Path) -> None:
     columns = table.metadata().partition_columns
     types = {field.name: str(getattr(field.type, "type", "")) for field in table.schema().fields}
-    if len(columns) != 1 or types.get(columns[0]) != "date":
+    kinds = [types.get(column) for column in columns]
+    if kinds != ["date", *([version.type] if (version := version_column_of(columns)) else [])]:
         raise UnsupportedTable(
-            f"{path}: it is partitioned by {columns or 'nothing'}; "
-            "a table of the platform has exactly one partition column, of type date"
+            f"{path}: it is partitioned by {columns or 'nothing'}; a table of the platform is "
+            "partitioned by a date column, and by `as_of_date` (a date) or `output_version` (an "
+            "integer) below it where every version of its output is kept"
         )
+
+
+def version_column_of(partition_columns: Sequence[str]) -> VersionColumn | None:
+    """The second partition column, where it tells versions of the output apart."""
+    second = partition_columns[1] if len(partition_columns) > 1 else ""
+    return VersionColumn(second) if second in tuple(VersionColumn) else None

@@ -28,6 +28,7 @@ from backfill_platform.domain.errors import (
     LostRace,
     UnsupportedTable,
 )
+from backfill_platform.domain.modes import VersionColumn
 from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.publications import DataFile
 from backfill_platform.lakehouse.delta_files import TableState, table_columns, table_state
@@ -45,14 +46,15 @@ def create_table(
     contract: Contract,
     *,
     partition_column: str,
+    version_column: VersionColumn | None = None,
     extra_columns: tuple[Column, ...] = LINEAGE_COLUMNS,
     rollback_window: str = DEFAULT_ROLLBACK_WINDOW,
     configuration: Mapping[str, str] | None = None,
 ) -> None:
     """A target table. Doing it twice equals doing it once; another schema is refused."""
-    columns = (*contract.columns, *extra_columns)
+    columns = (*contract.columns, *extra_columns, *version_columns(version_column))
     properties = {"delta.deletedFileRetentionDuration": rollback_window, **(configuration or {})}
-    _create(path, columns, partition_column, properties)
+    _create(path, columns, _partitioned_by(partition_column, version_column), properties)
 
 
 def create_staging_table(
@@ -60,16 +62,25 @@ def create_staging_table(
     contract: Contract,
     *,
     partition_column: str,
+    version_column: VersionColumn | None = None,
     extra_columns: tuple[Column, ...] = LINEAGE_COLUMNS,
 ) -> None:
     """The run's empty staging table, made when the run opens: two chunks that both create it
     conflict. Its columns take nulls, so that a gate can count them and show a failing row; the
     publisher lets no null into a target's column that takes none."""
+    partitioned_by = _partitioned_by(partition_column, version_column)
     columns = tuple(
-        replace(column, is_nullable=column.name != partition_column)
-        for column in (*contract.columns, *extra_columns)
+        replace(column, is_nullable=column.name not in partitioned_by)
+        for column in (*contract.columns, *extra_columns, *version_columns(version_column))
     )
-    _create(path, columns, partition_column, {})
+    _create(path, columns, partitioned_by, {})
+
+
+def version_columns(version_column: VersionColumn | None) -> tuple[Column, ...]:
+    """The column that the platform adds and fills where every version of the output is kept."""
+    if version_column is None:
+        return ()
+    return (Column(name=version_column.value, type=version_column.type, is_nullable=False),)
 
 
 def open_table(path: Path) -> DeltaTable | None:
@@ -99,9 +110,11 @@ def has_version(path: Path, version: int) -> bool:
     return True
 
 
-def state_of(table: DeltaTable, path: Path, days: PartitionSet | None) -> TableState:
+def state_of(
+    table: DeltaTable, path: Path, days: PartitionSet | None, *, up_to: str | None = None
+) -> TableState:
     try:
-        return table_state(table, path, days)
+        return table_state(table, path, days, up_to=up_to)
     except LIBRARY_ERRORS as error:
         raise translated(error, path) from error
 
@@ -164,30 +177,34 @@ def translated(error: Exception, path: Path) -> BackfillError:
     )
 
 
+def _partitioned_by(partition_column: str, version_column: VersionColumn | None) -> list[str]:
+    return [partition_column, *([version_column.value] if version_column else [])]
+
+
 def _create(
-    path: Path, columns: tuple[Column, ...], partition_column: str, properties: dict[str, str]
+    path: Path, columns: tuple[Column, ...], partitioned_by: list[str], properties: dict[str, str]
 ) -> None:
-    if _exists_alike(path, columns, partition_column):
+    if _exists_alike(path, columns, partitioned_by):
         return
     schema = delta_schema(path, columns)
     try:
         DeltaTable.create(
-            str(path), schema, partition_by=[partition_column], configuration=dict(properties)
+            str(path), schema, partition_by=partitioned_by, configuration=dict(properties)
         )
     except LIBRARY_ERRORS as error:
         # Somebody else may have created it in between; then theirs has to be alike.
-        if not _exists_alike(path, columns, partition_column):
+        if not _exists_alike(path, columns, partitioned_by):
             raise translated(error, path) from error
 
 
-def _exists_alike(path: Path, columns: tuple[Column, ...], partition_column: str) -> bool:
+def _exists_alike(path: Path, columns: tuple[Column, ...], wanted: list[str]) -> bool:
     table = open_table(path)
     if table is None:
         return False
     partitioned_by = table.metadata().partition_columns
     problems = [*_column_problems(table_columns(table), columns)]
-    if partitioned_by != [partition_column]:
-        problems.append(f"it is partitioned by {partitioned_by} and not by {partition_column!r}")
+    if partitioned_by != wanted:
+        problems.append(f"it is partitioned by {partitioned_by} and not by {wanted}")
     if problems:
         raise DeclarationInvalid(
             subject=str(path),

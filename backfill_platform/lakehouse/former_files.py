@@ -22,20 +22,25 @@ from backfill_platform.lakehouse.delta_tables import LIBRARY_ERRORS
 VERSION_DIGITS = 20
 
 
-def former_state(path: Path, version: int, days: PartitionSet | None) -> TableState | None:
+def former_state(
+    path: Path, version: int, days: PartitionSet | None, *, up_to: str | None = None
+) -> TableState | None:
     """Of all days where none are named. Nothing when that version can no longer be read."""
     try:
-        return table_state(DeltaTable(str(path), version=version), path, days)
+        return table_state(DeltaTable(str(path), version=version), path, days, up_to=up_to)
     except LIBRARY_ERRORS:
         return None
 
 
-def former_files(path: Path, versions: Mapping[date, int]) -> tuple[DataFile, ...] | None:
-    """The files of each day at its version; nothing when one of the versions cannot be read."""
+def former_files(
+    path: Path, versions: Mapping[date, int], *, up_to: str | None = None
+) -> tuple[DataFile, ...] | None:
+    """The files that were seen of each day at its version of the table; nothing when one of the
+    versions cannot be read. `up_to` leaves later versions of the output out of account."""
     found: list[DataFile] = []
     for version in sorted(set(versions.values())):
         days = PartitionSet.of_days(day for day, at in versions.items() if at == version)
-        state = former_state(path, version, days)
+        state = former_state(path, version, days, up_to=up_to)
         if state is None:
             return None
         logged = _statistics(path, version)
