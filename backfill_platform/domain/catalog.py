@@ -16,9 +16,10 @@ from backfill_platform.domain.declared_privacy import (
     check_flow_of_classes,
     check_privacy,
 )
+from backfill_platform.domain.declared_publication import check_publication
 from backfill_platform.domain.errors import DeclarationInvalid
 from backfill_platform.domain.limits import Limits
-from backfill_platform.domain.modes import Classification, LiveConflicts, PublishMode
+from backfill_platform.domain.modes import Classification
 from backfill_platform.domain.partitions import Boundary
 from backfill_platform.domain.privacy import DeletionList
 from backfill_platform.domain.tables import FileSource, ReferenceData, TableSpec
@@ -28,10 +29,6 @@ T = TypeVar("T")
 
 IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{0,62}")
 SOURCE_NAME = re.compile(r"[a-z][a-z0-9_]{0,62}\.[a-z][a-z0-9_]{0,62}")
-
-# What each way of publishing can hold; where it is not named, live writers can only be frozen out.
-LIVE_CONFLICTS: Mapping[PublishMode, frozenset[LiveConflicts]] = {}
-ONLY_FREEZE = frozenset({LiveConflicts.FREEZE})
 
 LONGEST_UNIT_DAYS = {Boundary.DAY: 1, Boundary.WEEK: 7, Boundary.MONTH: 31}
 
@@ -76,8 +73,8 @@ def build_catalog(declarations: Declarations, read_contract: ReadContract) -> Ca
         _check_names(spec)
         _check_boundary(spec)
         _check_rules(spec)
-        _check_live_conflicts(spec)
         _check_columns(spec, contracts[spec.full_name])
+        check_publication(spec, contracts[spec.full_name])
         check_privacy(spec, contracts[spec.full_name], deletions)
         _check_inputs(spec, known=sources.keys() | tables.keys())
         _check_references(spec, references)
@@ -157,22 +154,6 @@ def _check_rules(spec: TableSpec) -> None:
     _check_retention(spec.full_name, spec.retention_days)
     for problem in spec.limits.problems:
         raise _invalid(spec.full_name, "limits", problem)
-
-
-def _check_live_conflicts(spec: TableSpec) -> None:
-    _check_word(spec, spec.full_name, "live_conflicts", LiveConflicts)
-    possible = LIVE_CONFLICTS.get(spec.publish_mode, ONLY_FREEZE)
-    if spec.live_conflicts not in possible:
-        raise _invalid(
-            spec.full_name,
-            "live_conflicts",
-            f"{spec.live_conflicts} cannot be kept where publication is by {spec.publish_mode}; "
-            f"use {' or '.join(sorted(possible))}",
-        )
-    if spec.frozen_minutes < 0:
-        raise _invalid(
-            spec.full_name, "frozen_minutes", f"{spec.frozen_minutes} is in the past; use 0 or more"
-        )
 
 
 def _check_word(declared: TableSpec | FileSource, subject: str, field: str, kind: type) -> None:
