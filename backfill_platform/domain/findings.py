@@ -14,6 +14,7 @@ class Check(StrEnum):
     PRIVACY_ALLOWS = "privacy_allows"  # nothing restricted reaches a lower class
     NO_RUN_IN_FLIGHT = "no_run_in_flight"  # on these partitions
     STREAM_STATE = "stream_state"  # a stream that feeds the table is known and not ahead
+    SCHEMA_KEPT = "schema_kept"  # columns stay, or change as somebody consented to
     CAPACITY = "capacity"  # disk for what will be written
     ROLLBACK_POSSIBLE = "rollback_possible"  # what is replaced stays for a while
     STAKEHOLDERS_KNOWN = "stakeholders_known"  # who has to hear of it

@@ -1,14 +1,16 @@
 """What the planner is told about the world; `engine` gathers it, the planner only reasons."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 
 from backfill_platform.domain.approvals import ProposedChange, Requirement
+from backfill_platform.domain.contracts import Column
 from backfill_platform.domain.estimates import CostRate, PastChunk
 from backfill_platform.domain.limits import Limits
 from backfill_platform.domain.manifests import InputType, ReplacedManifest
 from backfill_platform.domain.partitions import PartitionSet
+from backfill_platform.domain.privacy import PinnedDeletions
 from backfill_platform.domain.runs import RunInFlight
 
 
@@ -25,6 +27,22 @@ class InputFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaFacts:
+    """The target's columns and those that are declared; where they differ, also what the files that
+    stay beside the run's would make of the difference."""
+
+    columns: tuple[Column, ...]
+    declared: tuple[Column, ...]
+    staying_days: tuple[date, ...] = ()
+    perhaps_null: Mapping[str, tuple[date, ...]] = field(
+        default_factory=dict[str, tuple[date, ...]]
+    )  # by tightened column: the staying days of which the log does not count zero nulls
+    held_types: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict[str, tuple[str, ...]]
+    )  # by added column: as what staying files hold something under its name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TargetFacts:
     version: int | None
     fingerprints: Mapping[date, str]  # of the partitions that hold files
@@ -32,6 +50,7 @@ class TargetFacts:
     bytes: Mapping[date, int]
     rollback_hours: int | None  # how long replaced files stay; nothing where there is no table yet
     other_days: tuple[date, ...] = ()  # that hold files beside the asked ones; known for a swap
+    schema: SchemaFacts | None = None  # nothing where there is no table yet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +76,8 @@ class Facts:
     free_bytes: int  # where the warehouse lies
     replaced: ReplacedManifest | None  # the manifest whose scope changes
     replaced_scope_version: int = 0
+    deletions: PinnedDeletions | None = None  # whose subjects are left out, as it is now
+    left_out_before: int = 0  # subjects of the same list, in what is accepted now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

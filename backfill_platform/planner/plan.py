@@ -36,6 +36,7 @@ from backfill_platform.planner.publish_scope import (
 )
 from backfill_platform.planner.references import ReferenceChoices, choose_references
 from backfill_platform.planner.refusals import future_reasons, intent_reasons
+from backfill_platform.planner.schema_reasons import planned_changes
 from backfill_platform.planner.scope import choose_transform, input_days, input_window
 
 
@@ -85,6 +86,7 @@ def build_manifest(
         is_full=intent.is_full,
         inputs=_pin_inputs(draft),
         references=_pin_references(references, facts),
+        deletions=facts.deletions,
         transform=_pin_transform(spec, transform, facts),
         target=_pin_target(draft),
         chunk_days=draft.work.chunk_days,
@@ -172,6 +174,7 @@ def _pin_target(draft: Draft) -> PinnedTarget:
         publish_mode=draft.spec.publish_mode,
         publish_scope=choose_scope(intent, draft.spec),
         partitions=intent.days,
+        schema_changes=planned_changes(draft),
         boundary=draft.spec.boundary,
         base_version=held.version,
         base={day: digest for day, digest in held.fingerprints.items() if day in intent.days},

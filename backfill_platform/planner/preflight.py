@@ -18,6 +18,7 @@ from backfill_platform.planner.conclude import Note, conclude
 from backfill_platform.planner.draft import Draft
 from backfill_platform.planner.publish_scope import is_never_published
 from backfill_platform.planner.refusals import NO_REASON
+from backfill_platform.planner.schema_reasons import schema_kept
 from backfill_platform.planner.wording import count_of, name_bytes, name_days, name_hours
 
 # What is written lies beside what it replaces, and an estimate may be wrong.
@@ -112,6 +113,7 @@ CHECKS: Mapping[Check, Callable[[Draft], Finding]] = {
     Check.PRIVACY_ALLOWS: privacy_allows,
     Check.NO_RUN_IN_FLIGHT: no_run_in_flight,
     Check.STREAM_STATE: stream_state,
+    Check.SCHEMA_KEPT: schema_kept,
     Check.CAPACITY: capacity,
     Check.ROLLBACK_POSSIBLE: rollback_possible,
     Check.STAKEHOLDERS_KNOWN: stakeholders_known,
