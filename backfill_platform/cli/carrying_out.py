@@ -19,9 +19,8 @@ from backfill_platform.cli.output import emit, make_console, show, show_next
 from backfill_platform.cli.status_screen import status_screen
 from backfill_platform.cli.verbs.status import describe_status
 from backfill_platform.domain.clock import utc_now
-from backfill_platform.domain.errors import ApprovalMissing, LaunchFailed
+from backfill_platform.domain.errors import ApprovalMissing, LaunchFailed, LaunchInterrupted
 from backfill_platform.domain.identity import RunId
-from backfill_platform.domain.modes import ExecutionMode
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.engine.look.status import RunStatus, read_status
 from backfill_platform.settings import load_settings
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from backfill_platform.ledger.store import Ledger
 
 _CLASS = re.compile(r"^[\w.]+\.(?=\w+: )")
-_NEVER_PUBLISHED = {ExecutionMode.DRY_RUN, ExecutionMode.RECONCILIATION}
 
 
 def refuse_without_approval(status: RunStatus) -> None:
@@ -62,9 +60,9 @@ def told_next(run_id: RunId) -> Iterator[None]:
     """What failed inside Dagster, without the name of its class, and where to look."""
     try:
         yield
-    except LaunchFailed as failed:
+    except (LaunchFailed, LaunchInterrupted) as failed:
         said = _CLASS.sub("", str(failed))
-        raise LaunchFailed(f"{said}\nNext: backfill status {run_id}") from failed
+        raise type(failed)(f"{said}\nNext: backfill status {run_id}") from failed
 
 
 def tell_end(status: RunStatus, *, as_json: bool) -> None:
@@ -73,8 +71,7 @@ def tell_end(status: RunStatus, *, as_json: bool) -> None:
     else:
         show(status_screen(status, utc_now()))
         show_next(status.next_step.commands)
-    is_over = status.manifest.mode in _NEVER_PUBLISHED
-    if status.next_step.waits_for_somebody and not is_over:
+    if status.next_step.waits_for_somebody and not status.manifest.never_publishes:
         raise typer.Exit(EXIT_WAITS)
 
 
@@ -82,7 +79,7 @@ def _may_be_published(platform: "Platform", status: RunStatus) -> bool:
     from backfill_platform.engine.consent.consents import consent_of
 
     manifest = status.manifest
-    if manifest.mode in _NEVER_PUBLISHED or manifest.safety.requires_manual_publish:
+    if manifest.never_publishes or manifest.safety.requires_manual_publish:
         return False
     return not consent_of(platform, manifest).missing
 

@@ -4,7 +4,8 @@
     ├── Retryable          the same call may succeed later, nothing has to be changed by a person
     │   ├── LostRace         another writer moved first; read again and decide again
     │   ├── PartitionsFenced  a fence of another run, or the end of one's own, forbids the commit
-    │   └── EngineUnavailable  Spark, the ledger or the storage could not be reached
+    │   ├── EngineUnavailable  Spark, the ledger or the storage could not be reached
+    │   └── LaunchInterrupted  a Dagster run ended on something that passes
     └── Terminal           the same call will fail again until somebody changes something
         ├── DeclarationInvalid   a table, source or reference is declared wrongly
         ├── SettingsInvalid      the environment asks for something impossible
@@ -53,6 +54,12 @@ class Terminal(BackfillError):
     code = "terminal"
 
 
+def every_kind(branch: type[BackfillError]) -> frozenset[type[BackfillError]]:
+    """A branch of the tree with all that grows from it."""
+    below = (kind for child in branch.__subclasses__() for kind in every_kind(child))
+    return frozenset({branch, *below})
+
+
 class LostRace(Retryable):
     """Another writer moved first."""
 
@@ -69,6 +76,12 @@ class EngineUnavailable(Retryable):
     """Spark, the ledger or the storage could not be reached."""
 
     code = "engine-unavailable"
+
+
+class LaunchInterrupted(Retryable):
+    """A Dagster run ended on something that passes; the message is that of its failed step."""
+
+    code = "launch-interrupted"
 
 
 class DeclarationInvalid(Terminal):

@@ -13,7 +13,12 @@ from dagster_pyspark import PySparkResource
 from dagster_shared.error import SerializableErrorInfo
 from pyspark.sql import SparkSession
 
-from backfill_platform.domain.errors import LaunchFailed
+from backfill_platform.domain.errors import (
+    LaunchFailed,
+    LaunchInterrupted,
+    Retryable,
+    every_kind,
+)
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.domain.tables import TableSpec
@@ -84,7 +89,7 @@ class LocalDagster:
             raise_on_error=False,
         )
         if not result.success:
-            raise LaunchFailed(_first_failure(result))
+            raise _first_failure(result)
         return result.run_id
 
 
@@ -106,13 +111,20 @@ def open_local_dagster(settings: Settings) -> Iterator[LocalDagster]:
         session.stop()
 
 
-def _first_failure(result: dg.ExecuteInProcessResult) -> str:
+def _first_failure(result: dg.ExecuteInProcessResult) -> LaunchFailed | LaunchInterrupted:
     for event in result.all_events:
         if event.is_step_failure:
             error = event.step_failure_data.error
-            text = _said(error.cause or error) if error else event.message or ""
-            return text.partition("JVM stacktrace:")[0].strip()
-    return "the run failed before its first step"
+            cause = (error.cause or error) if error else None
+            text = _said(cause) if cause else event.message or ""
+            kind = LaunchInterrupted if cause and _passes(cause) else LaunchFailed
+            return kind(text.partition("JVM stacktrace:")[0].strip())
+    return LaunchFailed("the run failed before its first step")
+
+
+def _passes(error: SerializableErrorInfo) -> bool:
+    """Of an error Dagster keeps no more than the name of its class."""
+    return error.cls_name in {kind.__name__ for kind in every_kind(Retryable)}
 
 
 def _said(error: SerializableErrorInfo) -> str:

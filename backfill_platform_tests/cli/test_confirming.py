@@ -8,7 +8,7 @@ import typer
 
 from backfill_platform.cli.carrying_out import told_next
 from backfill_platform.cli.confirming import Choice, may_act, read_choice
-from backfill_platform.domain.errors import LaunchFailed
+from backfill_platform.domain.errors import LaunchFailed, LaunchInterrupted
 from backfill_platform.domain.identity import RunId
 
 
@@ -56,3 +56,8 @@ def test_a_failed_launch_says_what_failed_and_where_to_look():
     expected = r"^GateFailed: 25 rows\nNext: backfill status bf-1$"
     with pytest.raises(LaunchFailed, match=expected), told_next(RunId("bf-1")):
         raise LaunchFailed("backfill_platform.domain.errors.GateFailed: 25 rows")
+
+
+def test_an_interrupted_launch_stays_one_that_may_be_tried_again():
+    with pytest.raises(LaunchInterrupted, match="Next: backfill status"), told_next(RunId("bf-1")):
+        raise LaunchInterrupted("another writer was first")
