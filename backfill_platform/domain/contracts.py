@@ -5,7 +5,7 @@ so that the rules which compare and compile contracts need no Spark.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,7 @@ class ColumnCheck:
     column: str
     check: str
     arguments: Mapping[str, Any]
+    value: str | None = None  # SQL, where what is checked lies within another column
 
     @property
     def name(self) -> str:
@@ -48,7 +49,11 @@ class Contract:
     def digest(self) -> str:
         """Names what consumers may rely on: columns and checks."""
         checks = [
-            [check.name, sorted(f"{key}={value!r}" for key, value in check.arguments.items())]
+            [
+                check.name,
+                sorted(f"{key}={value!r}" for key, value in check.arguments.items()),
+                *([check.value] if check.value else []),
+            ]
             for check in self.checks
         ]
         document = {"columns": to_plain(self.columns), "checks": checks}
@@ -56,6 +61,14 @@ class Contract:
 
     def column(self, name: str) -> Column | None:
         return next((column for column in self.columns if column.name == name), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DerivedContract:
+    """Declared instead of a model: a shape that follows from that of another table."""
+
+    of: Any  # the other table's pandera model
+    derive: Callable[[Contract], Contract]
 
 
 # Every published row leads back to its run through these columns. The platform owns and fills them.

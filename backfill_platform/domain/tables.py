@@ -9,6 +9,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from backfill_platform.domain.contracts import DerivedContract
 from backfill_platform.domain.limits import NO_LIMITS, Limits
 from backfill_platform.domain.modes import (
     Classification,
@@ -111,7 +112,7 @@ class TableSpec:
     partition_column: str
     start: date
     keys: tuple[str, ...]
-    schema: type[Any]  # a pandera model of the business columns
+    schema: type[Any] | DerivedContract  # a pandera model of the business columns
     inputs: tuple[Input, ...]
     transform_name: str
     transforms: tuple[TransformVersion, ...]

@@ -58,7 +58,8 @@ COMPILERS: Mapping[str, Compile] = {
 
 def failing_rows(check: ColumnCheck) -> Column:
     """An aggregate that counts the rows which fail this check."""
-    passes = COMPILERS[check.check](F.col(check.column), check.arguments)
+    value = F.expr(check.value) if check.value else F.col(check.column)
+    passes = COMPILERS[check.check](value, check.arguments)
     return F.count_if(~passes)
 
 

@@ -8,12 +8,14 @@ from typing import Any
 from pandera.pyspark import DataFrameModel
 from pyspark.sql.types import StructType
 
-from backfill_platform.domain.contracts import Column, ColumnCheck, Contract
+from backfill_platform.domain.contracts import Column, ColumnCheck, Contract, DerivedContract
 from backfill_platform.domain.errors import DeclarationInvalid
 from backfill_platform.validator.checks import COMPILERS
 
 
-def read_contract(model: type[Any]) -> Contract:
+def read_contract(model: type[Any] | DerivedContract) -> Contract:
+    if isinstance(model, DerivedContract):
+        return model.derive(read_contract(model.of))
     if not issubclass(model, DataFrameModel):
         raise DeclarationInvalid(
             subject=model.__name__,

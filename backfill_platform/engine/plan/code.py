@@ -14,6 +14,8 @@ from typing import Any
 
 from backfill_platform.domain.transforms import TransformFunction
 
+WRAPPERS = "backfill_platform.corrections."
+
 
 def code_digest(function: TransformFunction) -> str:
     """Two versions may share one function: what a `partial` binds belongs to the code."""
@@ -25,14 +27,23 @@ def code_digest(function: TransformFunction) -> str:
 
 
 def code_files(function: TransformFunction) -> tuple[Path, ...]:
-    """The transform's own source files, wherever a repository may know them."""
-    return tuple(sorted(_project_files(function).values()))
+    """The source files of the transform's own project, wherever a repository may know them."""
+    project = _home(function).partition(".")[0]
+    files = _project_files(function)
+    return tuple(sorted(files[name] for name in files if name.partition(".")[0] == project))
 
 
 def code_folder(function: TransformFunction) -> Path:
     """Where the transform's module lies."""
-    path = _source_path(next(_unbound(function)).__module__)
+    path = _source_path(_home(function))
     return path.parent if path else Path.cwd()
+
+
+def _home(function: TransformFunction) -> str:
+    """Where the platform puts something of its own around a transform, the transform's module."""
+    modules = [part.__module__ for part in _unbound(function) if callable(part)]
+    users = (module for module in modules if not module.startswith(WRAPPERS))
+    return next(users, modules[0])
 
 
 def _unbound(function: Any) -> Iterator[Any]:

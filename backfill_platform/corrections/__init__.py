@@ -1,0 +1,1 @@
+"""Corrections of a published table as rows of a table of their own, which never touch the first."""
