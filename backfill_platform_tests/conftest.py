@@ -60,7 +60,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def platform(home: Path) -> "Platform":
+def declared() -> str:
+    """Where the declarations of `platform` stand; a test of others overrides it."""
+    return "backfill_platform_tests.readings:DECLARATIONS"
+
+
+@pytest.fixture
+def platform(home: Path, declared: str) -> "Platform":
     """A platform over the tiny domain of `readings`, of which one week has landed, and under a
     policy that asks nobody."""
     from backfill_platform.engine.platform import open_platform
@@ -68,7 +74,7 @@ def platform(home: Path) -> "Platform":
     from backfill_platform_tests.readings import land, week
 
     settings = load_settings(
-        catalog="backfill_platform_tests.readings:DECLARATIONS",
+        catalog=declared,
         governance=Path(__file__).parent / "policies" / "nobody.yaml",
     )
     migrate(settings.ledger_url)
