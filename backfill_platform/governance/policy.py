@@ -14,6 +14,7 @@ from backfill_platform.domain.canonical import canonical_json
 from backfill_platform.domain.estimates import CostRate
 from backfill_platform.domain.limits import Limits
 from backfill_platform.domain.plain import to_plain
+from backfill_platform.domain.retirements import Retention
 from backfill_platform.governance.conditions import Conditions
 
 DEFAULT_RATE = "default"  # for layers that have no rate of their own
@@ -45,6 +46,7 @@ class Policy:
     rates: Mapping[str, CostRate]  # by layer, and `DEFAULT_RATE`
     limits: Limits
     plan_valid_hours: int
+    retention: Retention | None = None  # nothing is ever retired where nothing is said
 
     @property
     def digest(self) -> str:

@@ -29,6 +29,7 @@ from backfill_platform.domain.modes import RunKind
 from backfill_platform.governance.conditions import Conditions
 from backfill_platform.governance.policy import Policy, Principal, Rule
 from backfill_platform.governance.policy_check import find_problems
+from backfill_platform.governance.retention import RetentionPart, build_retention
 from backfill_platform.governance.strict_yaml import find_line, read_yaml
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._@+-]*$")]
@@ -130,6 +131,7 @@ class _PolicyPart(_Part):
     rules: tuple[_RulePart, ...] = Field(min_length=1)
     rates: dict[Name, _RatePart]
     limits: _LimitsPart = _LimitsPart()
+    retention: RetentionPart | None = None
 
 
 def read_policy(text: str, *, origin: str) -> Policy:
@@ -190,6 +192,7 @@ def _build(part: _PolicyPart) -> Policy:
             for layer, rate in part.rates.items()
         },
         limits=_build_limits(part.limits),
+        retention=build_retention(part.retention),
         plan_valid_hours=part.plan_valid_hours,
     )
 

@@ -172,6 +172,22 @@ fence = sa.Table(
     sa.Column("released_at", UtcInstant),
 )
 
+retirement = sa.Table(
+    "retirement",
+    metadata,
+    sa.Column("retirement_id", sa.String(220), primary_key=True),
+    sa.Column("table_name", sa.String(200), nullable=False),
+    sa.Column("number", sa.Integer, nullable=False),
+    sa.Column("actor", sa.String(200), nullable=False),
+    sa.Column("policy_digest", sa.String(64), nullable=False),
+    sa.Column("intended_at", UtcInstant, nullable=False),
+    sa.Column("intent", CanonicalJson, nullable=False),
+    sa.Column("finished_at", UtcInstant),
+    sa.Column("spared", CanonicalJson),
+    sa.UniqueConstraint("table_name", "number"),
+    sa.CheckConstraint("(finished_at IS NULL) = (spared IS NULL)", name="fact"),
+)
+
 _NOT_SUPERSEDED = sa.text("superseded_at IS NULL")
 
 accepted_output = sa.Table(

@@ -22,6 +22,7 @@ from backfill_platform.domain.lifecycle import ChunkStatus, RunState
 from backfill_platform.domain.measurements import PartitionMeasurement
 from backfill_platform.domain.modes import RunKind
 from backfill_platform.domain.partitions import DayRange, PartitionSet
+from backfill_platform.domain.retirements import RetirementIntent, RetirementRecord
 from backfill_platform.domain.runs import (
     AcceptedPartition,
     AcceptedRows,
@@ -47,6 +48,7 @@ from backfill_platform.ledger import judgements as _judgements
 from backfill_platform.ledger import pace as _pace
 from backfill_platform.ledger import publications as _publications
 from backfill_platform.ledger import reach as _reach
+from backfill_platform.ledger import retirements as _retirements
 from backfill_platform.ledger import runs as _runs
 from backfill_platform.ledger import verification as _verification
 from backfill_platform.ledger.column_types import require_aware
@@ -394,6 +396,35 @@ class Ledger:
         """Those whose outcome only the target's log knows, the oldest first."""
         with self._read() as connection:
             return _publications.read_open_intents(connection, run_id)
+
+    def retirement_mark(self, table: str) -> _retirements.Mark:
+        """How far whoever looks at a table now has seen; taken before looking at anything else."""
+        with self._read() as connection:
+            return _retirements.read_mark(connection, table)
+
+    def intend_retirement(
+        self, intent: RetirementIntent, *, mark: _retirements.Mark, now: datetime
+    ) -> RetirementRecord:
+        """Also ends the runs that it names. `LostRace` when more has happened than `mark` saw."""
+        with self._write(now) as connection:
+            return _retirements.write_intent(connection, intent, mark, now)
+
+    @contextmanager
+    def nobody_plans(self, table: str, *, mark: _retirements.Mark, now: datetime) -> Iterator[None]:
+        """Short: all who write wait. `LostRace` when more has happened than `mark` saw."""
+        with self._write(now) as connection, _retirements.unmoved(connection, table, mark):
+            yield
+
+    def finish_retirement(
+        self, retirement_id: str, *, spared: tuple[str, ...], now: datetime
+    ) -> RetirementRecord:
+        with self._write(now) as connection:
+            return _retirements.write_fact(connection, retirement_id, spared, now)
+
+    def retirements(self, table: str) -> tuple[RetirementRecord, ...]:
+        """The oldest first; those that are not finished included."""
+        with self._read() as connection:
+            return _retirements.read_retirements(connection, table)
 
     def table_history(self, table: str) -> dict[date, tuple[AcceptedPartition, ...]]:
         """Of every day that a run has ever published; the oldest version of the target first."""
