@@ -14,13 +14,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from backfill_platform.domain.errors import SettingsInvalid
 
 PREFIX = "BACKFILL_"
 PROJECT = Path(__file__).resolve().parent.parent
+_OF_THIS_PROCESS = {"java_home", "search_path", "kafka_password"}
 
 Folder = Annotated[Path, AfterValidator(lambda path: path.expanduser().resolve())]
 Port = Annotated[int, Field(ge=1, le=65535)]
@@ -50,6 +51,11 @@ class Settings(BaseSettings):
     spark_remote: str = Field("", pattern=r"^(sc://.+)?$")
     spark_master: str = "local[*]"
     spark_driver_memory: str = Field("2g", pattern=r"^\d+[kmgKMG]$")
+
+    # Where tables tell their publications, if any declares a topic.
+    kafka_servers: str = Field("", pattern=r"^([\w.-]+:\d+(,[\w.-]+:\d+)*)?$")
+    kafka_username: str = ""
+    kafka_password: SecretStr = SecretStr("")
 
     # Nothing listens beyond this machine: neither Dagster nor Spark Connect knows users.
     host: Literal["127.0.0.1"] = "127.0.0.1"
@@ -84,10 +90,11 @@ def load_settings(**overrides: Any) -> Settings:
 
 
 def child_environment(settings: Settings, *, java_home: Path) -> dict[str, str]:
-    """What a child process must see, so that it works on the same data with the same Java."""
+    """What a child process must see, so that it works on the same data with the same Java. A secret
+    is not written down again: it reaches a child as it reached us."""
     own = {
         f"{PREFIX}{name.upper()}": str(value)
-        for name, value in settings.model_dump(exclude={"java_home", "search_path"}).items()
+        for name, value in settings.model_dump(exclude=_OF_THIS_PROCESS).items()
         if value != ""
     }
     return own | {

@@ -10,7 +10,14 @@ from backfill_platform.settings import PROJECT, child_environment, load_settings
 
 @pytest.fixture(autouse=True)
 def _only_this_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HOME", "LEDGER_URL", "WAREHOUSE", "CONNECT_PORT", "SPARK_REMOTE"):
+    for name in (
+        "HOME",
+        "LEDGER_URL",
+        "WAREHOUSE",
+        "CONNECT_PORT",
+        "SPARK_REMOTE",
+        "KAFKA_SERVERS",
+    ):
         monkeypatch.delenv(f"BACKFILL_{name}", raising=False)
 
 
@@ -91,3 +98,15 @@ def test_a_child_gets_the_java_that_was_found(tmp_path: Path) -> None:
 
     assert environment["JAVA_HOME"] == str(tmp_path / "java")
     assert environment["TZ"] == "UTC"
+
+
+def test_a_password_is_neither_shown_nor_written_down_for_children(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BACKFILL_KAFKA_PASSWORD", "hunter2")
+
+    settings = load_settings()
+    handed_on = child_environment(settings, java_home=tmp_path)
+
+    assert settings.kafka_password.get_secret_value() == "hunter2"
+    assert "hunter2" not in f"{settings!r} {handed_on}"

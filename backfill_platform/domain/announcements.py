@@ -6,7 +6,10 @@ with its table; that all events of a publication are told, and told once, is the
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
+
+from backfill_platform.domain.identity import RunId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +24,8 @@ class Announcement:
     """How a table's published rows become events."""
 
     topic: str
-    event: Callable[[Mapping[str, Any]], Event]
+    told: Callable[[Mapping[str, Any]], Event]  # of a row that was published
+    taken_back: Callable[[Mapping[str, Any]], Event]  # of one that a rollback took back
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +46,16 @@ class Delivery:
 class Delivered:
     ends: Mapping[int, int]  # where each partition ended when the events were seen
     was_there: bool  # an earlier attempt had landed; nothing was sent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryRecord:
+    """As the ledger keeps it."""
+
+    run_id: RunId
+    delivery: Delivery
+    intended_at: datetime
+    told_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from backfill_platform.domain.contracts import DerivedContract
+from backfill_platform.domain.announcements import Announcement
 from backfill_platform.domain.limits import NO_LIMITS, Limits
 from backfill_platform.domain.modes import (
     Classification,
@@ -133,6 +134,7 @@ class TableSpec:
     retention_days: int | None = None  # older data may not be processed, even where it still lies
     config: Mapping[str, str] = field(default_factory=dict[str, str])
     privacy: Privacy = NOTHING_PRIVATE
+    announcement: Announcement | None = None  # published rows that are also told on a topic
     may_be_empty: bool = False  # whether a day without rows is a fact or a failure
 
     @property

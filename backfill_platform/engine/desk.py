@@ -27,6 +27,7 @@ def open_desk(settings: Settings, *, clock: Callable[[], datetime] = utc_now) ->
         policy=load_policy(settings.governance),
         signers=load_signers(settings.allowed_signers),
         container_image=settings.container_image,
+        broker=None,
         clock=clock,
         wait=_never,
         worker="desk",

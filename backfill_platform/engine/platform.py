@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from backfill_platform.domain.announcements import Broker
 from backfill_platform.domain.catalog import Catalog, Declarations, build_catalog
 from backfill_platform.domain.clock import utc_now
 from backfill_platform.domain.errors import DeclarationInvalid, SettingsInvalid
@@ -30,6 +31,7 @@ class Platform:
     policy: Policy
     signers: KeyFile
     container_image: str
+    broker: Broker | None  # where tables tell their publications on topics
     clock: Callable[[], datetime]
     wait: Callable[[float], None]  # seconds; a limit is kept by waiting
     worker: str  # who claims chunks
@@ -50,9 +52,20 @@ def open_platform(
         policy=load_policy(settings.governance),
         signers=load_signers(settings.allowed_signers),
         container_image=settings.container_image,
+        broker=find_broker(settings),
         clock=clock,
         wait=wait,
         worker=f"{socket.gethostname()}:{os.getpid()}",
+    )
+
+
+def find_broker(settings: Settings) -> Broker | None:
+    if not settings.kafka_servers:
+        return None
+    return Broker(
+        servers=settings.kafka_servers,
+        username=settings.kafka_username,
+        password=settings.kafka_password.get_secret_value(),
     )
 
 
