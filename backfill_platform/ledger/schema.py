@@ -188,6 +188,20 @@ retirement = sa.Table(
     sa.CheckConstraint("(finished_at IS NULL) = (spared IS NULL)", name="fact"),
 )
 
+delivery = sa.Table(
+    "delivery",
+    metadata,
+    sa.Column("delivery_id", sa.ForeignKey("publication.publication_id"), primary_key=True),
+    sa.Column("run_id", sa.ForeignKey("run.run_id"), nullable=False, index=True),
+    sa.Column("topic", sa.String(250), nullable=False),
+    sa.Column("events_count", sa.BigInteger, nullable=False),
+    sa.Column("starts", PlainJson, nullable=False),
+    sa.Column("intended_at", UtcInstant, nullable=False),
+    sa.Column("told_at", UtcInstant),
+    sa.Column("ends", PlainJson),
+    sa.CheckConstraint("(told_at IS NULL) = (ends IS NULL)", name="fact"),
+)
+
 _NOT_SUPERSEDED = sa.text("superseded_at IS NULL")
 
 accepted_output = sa.Table(
