@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from backfill_platform.domain.contracts import Column, Contract
 from backfill_platform.domain.errors import DeclarationInvalid
-from backfill_platform.domain.modes import LiveConflicts, PublishMode
+from backfill_platform.domain.modes import LiveConflicts, PublishMode, VersionColumn
 from backfill_platform.domain.tables import KeyedMerge, TableSpec
 
 # What each way of publishing can hold; where it is not named, live writers can only be frozen out.
@@ -27,8 +27,34 @@ ORDERED_TYPES = frozenset(
 def check_publication(spec: TableSpec, contract: Contract) -> None:
     if not isinstance(spec.publish_mode, PublishMode):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise _invalid(spec, "publish_mode", f"{spec.publish_mode!r} is not of type PublishMode")
+    _check_version_column(spec, contract)
     _check_merge(spec, contract)
     _check_live_conflicts(spec)
+
+
+def _check_version_column(spec: TableSpec, contract: Contract) -> None:
+    """Its column is the platform's: declared as a choice, and filled by staging."""
+    column, is_kept = spec.version_column, spec.publish_mode is PublishMode.VERSIONED
+    choices = " or ".join(f"VersionColumn.{choice.name}" for choice in VersionColumn)
+    if column is not None and not isinstance(column, VersionColumn):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise _invalid(spec, "version_column", f"{column!r} is not {choices}")
+    if is_kept and column is None:
+        raise _invalid(spec, "version_column", f"publication is by VERSIONED; choose {choices}")
+    if column is not None and not is_kept:
+        raise _invalid(
+            spec,
+            "version_column",
+            f"publication is by {spec.publish_mode}, which keeps no versions; leave it out, or "
+            "publish by VERSIONED",
+        )
+    if is_kept and spec.partition_column in tuple(VersionColumn):
+        raise _invalid(
+            spec, "partition_column", f"{spec.partition_column!r} names versions; name the day else"
+        )
+    if column is not None and contract.column(column) is not None:
+        raise _invalid(
+            spec, "schema", f"{column.value!r} is the platform's column of versions; leave it out"
+        )
 
 
 def _check_merge(spec: TableSpec, contract: Contract) -> None:

@@ -7,7 +7,7 @@ and late rows cannot slip in, because Delta refuses rows outside the replaced ra
 from pathlib import Path
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from backfill_platform.domain.contracts import Contract
@@ -69,6 +69,7 @@ def with_lineage(rows: DataFrame, manifest: Manifest) -> DataFrame:
     reference = manifest.reference_data_version
     return rows.withColumns(
         {
+            **_output_version(manifest),
             "produced_by_run_id": F.lit(manifest.run_id),
             "transform_version": F.lit(f"{manifest.transform.name}/{manifest.transform.version}"),
             "input_snapshot": F.lit(manifest.input_snapshot),
@@ -76,6 +77,12 @@ def with_lineage(rows: DataFrame, manifest: Manifest) -> DataFrame:
             "reference_data_version": F.lit(reference).cast("string"),
         }
     )
+
+
+def _output_version(manifest: Manifest) -> dict[str, Column]:
+    """Where every version of the output is kept, a row's own is a column that partitions it."""
+    column, version = manifest.target.version_column, manifest.target.output_version
+    return {} if column is None else {column.value: F.lit(version).cast(column.type)}
 
 
 def _check_columns(rows: DataFrame, contract: Contract, context: TransformContext) -> None:

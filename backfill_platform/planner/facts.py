@@ -7,6 +7,7 @@ from datetime import date, datetime
 from backfill_platform.domain.approvals import ProposedChange, Requirement
 from backfill_platform.domain.contracts import Column
 from backfill_platform.domain.estimates import CostRate, PastChunk
+from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.limits import Limits
 from backfill_platform.domain.manifests import InputType, ReplacedManifest
 from backfill_platform.domain.partitions import PartitionSet
@@ -49,6 +50,10 @@ class TargetFacts:
     rows: Mapping[date, int]
     bytes: Mapping[date, int]
     rollback_hours: int | None  # how long replaced files stay; nothing where there is no table yet
+    output_versions: Mapping[date, str] = field(
+        default_factory=dict[date, str]
+    )  # that the days show, where every version of the output is kept
+    accepted_by: Mapping[date, RunId] = field(default_factory=dict[date, RunId])
     other_days: tuple[date, ...] = ()  # that hold files beside the asked ones; known for a swap
     schema: SchemaFacts | None = None  # nothing where there is no table yet
 

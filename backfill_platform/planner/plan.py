@@ -28,6 +28,11 @@ from backfill_platform.domain.transforms import TransformVersion
 from backfill_platform.domain.verdicts import Gate
 from backfill_platform.planner.draft import Draft, draft_run
 from backfill_platform.planner.facts import Facts, Terms
+from backfill_platform.planner.mode_reasons import held_reasons
+from backfill_platform.planner.output_version import (
+    choose_output_version,
+    output_version_reasons,
+)
 from backfill_platform.planner.preflight import go_through_checklist
 from backfill_platform.planner.publish_scope import (
     choose_scope,
@@ -110,6 +115,8 @@ def _reasons(
     intent, facts = draft.intent, draft.facts
     yield from intent_reasons(intent, draft.spec, draft.catalog)
     yield from future_reasons(intent, draft.spec, draft.today)
+    yield from output_version_reasons(draft)
+    yield from held_reasons(draft)
     yield from references.reasons
     yield from scope_reasons(draft)
     if intent.replaces is not None and facts.replaced is None:
@@ -173,6 +180,8 @@ def _pin_target(draft: Draft) -> PinnedTarget:
         table=intent.table,
         publish_mode=draft.spec.publish_mode,
         publish_scope=choose_scope(intent, draft.spec),
+        version_column=draft.spec.version_column,
+        output_version=choose_output_version(draft),
         partitions=intent.days,
         schema_changes=planned_changes(draft),
         boundary=draft.spec.boundary,

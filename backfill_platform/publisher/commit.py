@@ -14,6 +14,7 @@ from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Tra
 from backfill_platform.domain.publications import Compaction, Publication
 from backfill_platform.lakehouse.delta_files import table_columns
 from backfill_platform.lakehouse.delta_tables import LIBRARY_ERRORS, delta_schema, translated
+from backfill_platform.publisher.output_versions import partitioned_by, replaced_partitions
 
 
 def commit_replacement(
@@ -24,7 +25,8 @@ def commit_replacement(
     *,
     compaction: Compaction | None = None,
 ) -> int:
-    """Adds the files and removes all else in the named days; the version in which it landed.
+    """Adds the files and removes all else in the named days, or in the publication's own version of
+    them; the version of the table in which it landed.
 
     Raises `LostRace` when any other commit came after `table` was loaded. Another error leaves the
     outcome unknown: the entry may be there.
@@ -36,8 +38,8 @@ def commit_replacement(
             actions,
             "overwrite",
             _schema(table, path, publication),
-            [publication.partition_column],
-            [(publication.partition_column, "in", [str(day) for day in publication.days])],
+            partitioned_by(publication),
+            replaced_partitions(publication),
             commit_properties=_properties(publication, compaction, version),
         )
     except LIBRARY_ERRORS as error:

@@ -32,15 +32,19 @@ class Figures:
         return self.rows != others.rows or bool(differing)
 
 
-def find_compaction(target: Path, movements: Movements, *, version: int) -> Compaction | None:
-    """Which of the moved days hold the same rows as before, at this version of the target."""
+def find_compaction(
+    target: Path, movements: Movements, *, version: int, up_to: str | None = None
+) -> Compaction | None:
+    """Which of the moved days hold the same rows as before, at this version of the target; later
+    versions of its output than `up_to` are left out of account."""
     promised = {
         day: commits
         for day, commits in movements.by_day.items()
         if day not in movements.unexplained and all(commit.only_rearranges for commit in commits)
     }
-    before = _figures(target, {day: commits[-1].version - 1 for day, commits in promised.items()})
-    now = _figures(target, dict.fromkeys(promised, version))
+    first = {day: commits[-1].version - 1 for day, commits in promised.items()}
+    before = _figures(target, first, up_to)
+    now = _figures(target, dict.fromkeys(promised, version), up_to)
     kept = [day for day in before if day in now and not now[day].contradict(before[day])]
     versions = {commit.version for day in kept for commit in promised[day]}
     if not kept:
@@ -65,9 +69,9 @@ def days_still_holding(
     return frozenset(base.keys() - set(moved) | set(compaction.days if compaction else ()))
 
 
-def _figures(target: Path, versions: Mapping[date, int]) -> dict[date, Figures]:
+def _figures(target: Path, versions: Mapping[date, int], up_to: str | None) -> dict[date, Figures]:
     """Nothing where the log no longer shows one of the versions."""
-    files = former_files(target, versions) or ()
+    files = former_files(target, versions, up_to=up_to) or ()
     return {
         day: _sum(file for file in files if file.day == day) for day in {one.day for one in files}
     }

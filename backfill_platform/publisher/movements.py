@@ -43,15 +43,15 @@ def find_movements(
     target: Path, state: TableState, base: Mapping[date, str], moved: Iterable[date]
 ) -> Movements:
     """How the moved days came from their base to what they hold in `state`."""
-    held = {day: {file.path for file in state.files.get(day, ())} for day in moved}
+    held = {day: _held(state, day) for day in moved}
     by_day: dict[date, list[Commit]] = {day: [] for day in held}
     for version in range(state.version, max(state.version - LONGEST_WALK, -1), -1):
         commit = read_commit(target, version)
         if commit is None or not held:
             break
-        for day in _undo(commit, held):
+        for day in _undo(commit, state, held):
             by_day[day].append(commit)
-        for day in [day for day in held if fingerprint(held[day]) == base[day]]:
+        for day in [day for day in held if fingerprint(state.seen_of(held[day])) == base[day]]:
             del held[day]
     return Movements(
         by_day={day: tuple(commits) for day, commits in by_day.items()},
@@ -96,15 +96,25 @@ def version_that_added(target: Path, paths: set[str], *, newest: int) -> int:
     return newest
 
 
-def _undo(commit: Commit, held: dict[date, set[str]]) -> set[date]:
-    """Takes the commit back from what the days hold; which of them it touched."""
+def _held(state: TableState, day: date) -> dict[str, str | None]:
+    """Also what is not seen: it may have been, before the commits that are undone."""
+    files = (*state.files.get(day, ()), *state.others.get(day, ()))
+    return {file.path: file.output_version for file in files}
+
+
+def _undo(
+    commit: Commit, state: TableState, held: dict[date, dict[str, str | None]]
+) -> frozenset[date]:
+    """Takes the commit back from what the days hold; of which of them it changed what is seen."""
     added = [(path, day) for path, day in commit.added.items() if day and day in held]
     removed = [(path, day) for path, day in commit.removed.items() if day and day in held]
+    touched = frozenset(day for _, day in (*added, *removed))
+    after = {day: state.seen_of(held[day]) for day in touched}
     for path, day in added:
-        held[day].discard(path)
+        held[day].pop(path, None)
     for path, day in removed:
-        held[day].add(path)
-    return {day for _, day in (*added, *removed)}
+        held[day][path] = commit.output_versions.get(path)
+    return frozenset(day for day in touched if state.seen_of(held[day]) != after[day])
 
 
 def _offer(publication: Publication) -> str:

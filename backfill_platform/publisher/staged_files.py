@@ -49,7 +49,7 @@ def check_staged_files(
         say = _staging_refusal if is_staged else _former_refusal
         raise StagingIncomplete(say(publication, source, _shown(problems)))
     return [
-        _add_action(_path_in_target(target, source, file), publication.partition_column, file)
+        _add_action(_path_in_target(target, source, file), publication, file)
         for file in publication.files
     ]
 
@@ -92,15 +92,15 @@ def _repeated(publication: Publication) -> Iterator[str]:
 
 
 def _path_problems(publication: Publication, file: DataFile, *, is_staged: bool) -> Iterator[str]:
-    """Staged files lie in the folder of their day; former ones lie so below whatever they were
-    published from."""
+    """Staged files lie in the folder of their day and version; former ones lie so below whatever
+    they were published from."""
     *folders, name = file.path.split("/")
     if not folders or not all(_NAME.fullmatch(part) for part in (*folders, name)):
         yield "is not a plain path below its table"
         return
-    of_day = folders if is_staged else folders[-1:]
-    if of_day != [f"{publication.partition_column}={file.day}"]:
-        yield f"does not lie in the folder of its day {file.day}"
+    own = [f"{name}={value}" for name, value in _partition_values(publication, file).items()]
+    if (folders if is_staged else folders[-len(own) :]) != own:
+        yield f"does not lie in the folder of its day {file.day}, {'/'.join(own)}"
 
 
 def _file_problems(
@@ -108,6 +108,8 @@ def _file_problems(
 ) -> Iterator[str]:
     if file.day not in publication.base:
         yield f"holds {file.day}, which this publication does not name"
+    if file.output_version != publication.output_version:
+        yield f"holds version {file.output_version} and not {publication.output_version}"
     yield from _size_problems(source / file.path, file)
     yield from _null_problems(file, filled)
 
@@ -130,11 +132,17 @@ def _null_problems(file: DataFile, filled: set[str]) -> Iterator[str]:
             yield f"has {null_counts[name]} nulls in {name!r}, where the target takes none"
 
 
-def _add_action(path: str, partition_column: str, file: DataFile) -> AddAction:
+def _partition_values(publication: Publication, file: DataFile) -> dict[str, str]:
+    version = publication.version_column
+    of_version = {version.value: str(file.output_version)} if version else {}
+    return {publication.partition_column: str(file.day), **of_version}
+
+
+def _add_action(path: str, publication: Publication, file: DataFile) -> AddAction:
     return AddAction(
         path=path,
         size=file.size_bytes,
-        partition_values={partition_column: str(file.day)},
+        partition_values=dict(_partition_values(publication, file)),
         modification_time=file.modified_at_ms,
         data_change=True,
         # Word for word as the log has them: readers skip data and count rows by these.

@@ -12,6 +12,7 @@ from deltalake import DeltaTable, write_deltalake
 from backfill_platform.domain.contracts import Column, Contract
 from backfill_platform.domain.errors import DeclarationInvalid, EngineUnavailable, UnsupportedTable
 from backfill_platform.domain.publications import EMPTY_PARTITION
+from backfill_platform.domain.schema_changes import compare_schemas
 from backfill_platform.lakehouse.delta_log import read_commit
 from backfill_platform.lakehouse.delta_tables import (
     create_staging_table,
@@ -32,6 +33,7 @@ from backfill_platform_tests.publisher.tables import (
 
 READER_AND_WRITER = {"minReaderVersion": 3, "minWriterVersion": 7}
 WRITER = {"minReaderVersion": 1, "minWriterVersion": 7}
+LATER = Column(name="later", type="string", is_nullable=True)
 
 
 @pytest.fixture
@@ -81,9 +83,23 @@ def test_a_table_with_another_schema_is_refused_by_column(table: Path) -> None:
         create_table(table, other, partition_column="business_date")
     assert refused.value.problem == (
         "the table exists with another schema: column 'amount' is missing; "
-        "column 'total' is not declared; column 'id' is string not null and not long not null. "
-        "Declare what it holds, or plan a migration"
+        "column 'id' is string not null and not long not null; column 'total' is not declared. "
+        "Declare what it holds, or plan a run that changes it"
     )
+
+
+def test_a_table_whose_schema_a_run_will_change_is_left_as_it_is(table: Path) -> None:
+    other = with_column("note", "string")
+    changes = compare_schemas(CONTRACT.columns, other.columns)
+    create_table(table, other, partition_column="business_date", planned=changes)
+    assert "note" not in DeltaTable(table).to_pyarrow_table().column_names
+
+
+def test_a_column_that_nobody_planned_is_refused_beside_a_planned_one(table: Path) -> None:
+    both = Contract(columns=(*with_column("note", "string").columns, LATER), checks=())
+    changes = compare_schemas(CONTRACT.columns, (*CONTRACT.columns, LATER))
+    with pytest.raises(DeclarationInvalid, match="schema: column 'note' is missing[.]"):
+        create_table(table, both, partition_column="business_date", planned=changes)
 
 
 def test_a_table_partitioned_by_another_column_is_refused(tmp_path: Path) -> None:
@@ -234,7 +250,7 @@ def test_an_append_only_table_is_refused(tmp_path: Path) -> None:
 
 def test_a_table_partitioned_by_something_else_than_days_is_refused(tmp_path: Path) -> None:
     write_deltalake(tmp_path, frame(rows_of("a", days(0, 1))), partition_by="id")
-    with pytest.raises(UnsupportedTable, match="exactly one partition column, of type date"):
+    with pytest.raises(UnsupportedTable, match="is partitioned by a date column"):
         read_table_state(tmp_path, None)
 
 
