@@ -12,6 +12,7 @@ from backfill_platform.domain.intents import Intent
 from backfill_platform.domain.modes import ExecutionMode, RunKind
 from backfill_platform.domain.partitions import Boundary, PartitionSet
 from backfill_platform.domain.tables import TableSpec
+from backfill_platform.planner.mode_reasons import kind_reasons
 from backfill_platform.planner.references import declared_reference_reasons
 from backfill_platform.planner.scope import choose_transform
 from backfill_platform.planner.wording import name_days
@@ -34,6 +35,7 @@ def intent_reasons(intent: Intent, spec: TableSpec, catalog: Catalog) -> Iterato
     if intent.days.span.start < spec.start:
         yield f"{intent.table} starts on {spec.start}, the range on {intent.days.span.start}"
     yield from _cut_reasons(intent, spec)
+    yield from kind_reasons(intent, spec)
     if choose_transform(spec, intent.transform_version) is None:
         known = ", ".join(known.version for known in spec.transforms)
         yield f"{intent.table} has no transform {intent.transform_version!r}; it has {known}"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from backfill_platform.domain.approvals import ProposedChange, Requirement
 from backfill_platform.domain.errors import PlanRefused
+from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.intents import Intent
 from backfill_platform.domain.manifests import Manifest, ReplacedManifest
 from backfill_platform.domain.modes import PublishMode
@@ -67,8 +68,15 @@ def _target_facts(platform: Platform, intent: Intent, spec: TableSpec) -> Target
         rows=held.row_counts,
         bytes=held.byte_counts,
         rollback_hours=rollback_hours(state.configuration),
+        accepted_by=_accepted_by(platform, intent),
         other_days=_other_days(platform, intent, spec),
     )
+
+
+def _accepted_by(platform: Platform, intent: Intent) -> dict[date, RunId]:
+    """Of days that a run left empty nobody is the owner of what lies there now."""
+    accepted = platform.ledger.accepted(intent.table, intent.days)
+    return {day: one.run_id for day, one in accepted.items() if one.row_count}
 
 
 def _other_days(platform: Platform, intent: Intent, spec: TableSpec) -> tuple[date, ...]:
