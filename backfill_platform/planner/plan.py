@@ -33,7 +33,6 @@ from backfill_platform.planner.output_version import (
     choose_output_version,
     output_version_reasons,
 )
-from backfill_platform.planner.mode_reasons import held_reasons
 from backfill_platform.planner.preflight import go_through_checklist
 from backfill_platform.planner.publish_scope import (
     choose_scope,
