@@ -9,6 +9,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from backfill_platform.cli.candidate import candidate_path
 from backfill_platform.cli.figures import (
     show_count,
     show_days,
@@ -63,6 +64,7 @@ def _status_sections(status: RunStatus, now: datetime) -> Iterator[tuple[str, Re
     if status.next_step.waits_for:
         yield "waits", Text(f"for {status.next_step.waits_for}", style="bold")
     yield "done", _done(status)
+    yield from _candidate_section(status)
     if status.chunks:
         yield "chunks", chunk_table(status.chunks, now)
     if status.gates:
@@ -70,6 +72,14 @@ def _status_sections(status: RunStatus, now: datetime) -> Iterator[tuple[str, Re
     yield "consent", _consent(status, now)
     if status.chunks:
         yield "actual", _actual_table(status)
+
+
+def _candidate_section(status: RunStatus) -> Iterator[tuple[str, RenderableType]]:
+    """Folded nowhere: a path is copied from the screen."""
+    path = candidate_path(status.manifest)
+    if path is not None and status.staged:
+        how = "candidate, never published" if status.manifest.never_publishes else "the new rows"
+        yield "read at", Text(f"{path} ({how})", overflow="fold")
 
 
 def _watch_sections(
@@ -88,7 +98,9 @@ def _done(status: RunStatus) -> Text:
     failed = sum(gate.failed for gate in status.gates)
     judged = f"; {show_count(failed, 'negative verdict')}" if failed else ""
     partitions = show_count(status.partitions, "partition")
-    return Text(f"{status.staged:,} of {partitions} staged, {status.published:,} published{judged}")
+    compared = f", {status.compared:,} compared" if status.compared else ""
+    done = f"{status.staged:,} of {partitions} staged{compared}"
+    return Text(f"{done}, {status.published:,} published{judged}")
 
 
 def _progress(status: RunStatus) -> Table:

@@ -53,6 +53,7 @@ class Publication:
     # Where every version of the output is kept: only files of this one are replaced.
     version_column: VersionColumn | None = None
     output_version: str | None = None
+    is_whole_table: bool = False  # then the target may hold no day but these
     columns: tuple[Column, ...] | None = None  # of the target from then on; as before if nothing
     schema_changes: tuple[SchemaChange, ...] = ()  # the reviewed ones, which lead to `columns`
 

@@ -2,8 +2,8 @@
 
 Invariant: no two runs that may still publish share a partition of a table
 (test_of_two_overlapping_runs_that_race_one_is_registered). A run holds its partitions from the
-moment it is registered until it is published or stopped. Dry runs and reconciliations publish
-nothing, so they hold nothing and nobody is in their way.
+moment it is registered until it is published or stopped. Dry runs, reconciliations and candidates
+publish nothing, so they hold nothing and nobody is in their way.
 """
 
 from datetime import datetime
@@ -20,6 +20,7 @@ from backfill_platform.domain.lifecycle import (
     STOPPED,
     RunState,
 )
+from backfill_platform.domain.manifests import is_dark
 from backfill_platform.domain.modes import ExecutionMode
 from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.runs import LostRaceValue, NewRun, RunInFlight, RunRecord
@@ -37,7 +38,7 @@ def wait_for_table(connection: sa.Connection, table: str) -> None:
 
 def hold_for_new_run(connection: sa.Connection, new: NewRun, now: datetime) -> None:
     _end_replaced(connection, new, now)
-    if new.mode in _HOLDING_MODES:
+    if _may_publish(new):
         _hold(connection, new.run_id, new.table, new.days, actor=new.actor, now=now)
 
 
@@ -45,7 +46,7 @@ def hold_again(connection: sa.Connection, run_id: RunId, *, actor: str, now: dat
     """A failed run held nothing, so somebody else may hold its partitions by now."""
     record = find_run(connection, run_id)
     wait_for_table(connection, record.table)
-    if record.mode in _HOLDING_MODES:
+    if _may_publish(record):
         _hold(connection, run_id, record.table, record.days, actor=actor, now=now)
 
 
@@ -95,7 +96,11 @@ def _holders(connection: sa.Connection, table: str) -> tuple[RunRecord, ...]:
         )
         .order_by(run.c.planned_at, run.c.run_id)
     )
-    return tuple(read_run(row) for row in rows)
+    return tuple(record for row in rows if _may_publish(record := read_run(row)))
+
+
+def _may_publish(one: NewRun | RunRecord) -> bool:
+    return one.mode in _HOLDING_MODES and not is_dark(one.manifest_json)
 
 
 def _overlap(record: RunRecord, days: PartitionSet | None) -> str:

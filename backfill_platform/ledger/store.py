@@ -15,6 +15,7 @@ from sqlalchemy.exc import IntegrityError
 from backfill_platform.domain.approvals import Approval
 from backfill_platform.domain.chunks import ChunkCounts, ChunkRecord, ClaimOutcome, build_chunk_id
 from backfill_platform.domain.errors import LostRace, SetupIncomplete
+from backfill_platform.domain.comparisons import Comparison
 from backfill_platform.domain.estimates import PastChunk
 from backfill_platform.domain.fences import Fence
 from backfill_platform.domain.identity import GroupId, RunId
@@ -42,6 +43,7 @@ from backfill_platform.ledger import accepted as _accepted
 from backfill_platform.ledger import approvals as _approvals
 from backfill_platform.ledger import chunks as _chunks
 from backfill_platform.ledger import events as _events
+from backfill_platform.ledger import comparisons as _comparisons
 from backfill_platform.ledger import fences as _fences
 from backfill_platform.ledger import holding as _holding
 from backfill_platform.ledger import judgements as _judgements
@@ -188,6 +190,11 @@ class Ledger:
 
     def move(
         self,
+    def record_comparison(self, comparison: Comparison, *, now: datetime) -> bool:
+        """As an event of the run; not of one that is being published, or is past it."""
+        with self._write(now) as connection:
+            return _comparisons.record_comparison(connection, comparison, now)
+
         run_id: RunId,
         from_state: RunState,
         to_state: RunState,

@@ -49,7 +49,7 @@ def read_intent(context: dg.AssetExecutionContext, spec: TableSpec) -> Intent:
     default_knowledge = Knowledge.AS_KNOWN_THEN if is_live else Knowledge.UP_TO_SNAPSHOT
     return Intent(
         table=spec.full_name,
-        days=_scope(context),
+        days=launched_days(context),
         kind=kind,
         mode=_word(ExecutionMode, run.tags, tags.MODE, default_mode),
         knowledge=_word(Knowledge, run.tags, tags.KNOWLEDGE, default_knowledge),
@@ -72,7 +72,8 @@ def open_launched_run(
     context: dg.AssetExecutionContext, platform: Platform, spec: TableSpec
 ) -> Manifest:
     """For staging: the planned run that the launch names, or else one that is planned now."""
-    publishes = _is_selected(context.run, table_key(spec.full_name))
+    is_published = _is_selected(context.run, table_key(spec.full_name))
+    publishes = step_days(context) if is_published else None
     named = _named_run(context.run, platform, spec)
     if named is not None:
         return start_run(platform, named, publishes=publishes)
@@ -124,7 +125,7 @@ def _launch(run: dg.DagsterRun) -> str:
     return f"dagster-run:{run.root_run_id or run.run_id}"
 
 
-def _scope(context: dg.AssetExecutionContext) -> PartitionSet:
+def launched_days(context: dg.AssetExecutionContext) -> PartitionSet:
     """All days of the backfill or launch, not only those of this run."""
     run = context.run
     if tags.BACKFILL_ID in run.tags:

@@ -56,11 +56,13 @@ class LocalDagster:
             on_chunk(days)
 
     def publish_run(self, run_id: RunId, days: PartitionSet | None = None) -> None:
-        """What of a planned run is asked for, or all of it; a contiguous range is one commit."""
+        """What of a planned run is asked for, or all of it. A contiguous range is a Dagster run,
+        and a commit unless the run becomes visible at once."""
         manifest = load_manifest(self.platform, run_id)
         spec = self.platform.catalog.tables[manifest.target.table]
-        for part in (days or manifest.target.partitions).ranges:
-            self.publish(spec, part, {tags.RUN: run_id})
+        asked = days or manifest.target.partitions
+        for part in asked.ranges:
+            self.publish(spec, part, {tags.RUN: run_id, tags.DAYS: str(asked)})
 
     def stage(self, spec: TableSpec, days: DayRange, run_tags: Mapping[str, str]) -> str:
         return self._run([staging_key(spec)], days, run_tags)

@@ -45,6 +45,7 @@ from backfill_platform.publisher.staged_files import (
     refuse_staging_elsewhere,
 )
 
+from backfill_platform.publisher.whole_table import refuse_other_days
 MAX_ATTEMPTS = 40  # every commit by anybody costs one; the pauses add up to about half a minute
 FIRST_PAUSE_SECONDS = 0.02
 LONGEST_PAUSE_SECONDS = 1.0
@@ -121,6 +122,7 @@ def _attempt(
         version = published_version(target, publication.publication_id)
         if version is None:
             raise
+    refuse_other_days(table, target, publication)
     return Published(
         version=version,
         row_count=sum(file.row_count for file in publication.files),

@@ -113,7 +113,7 @@ def test_what_needs_signatures_before_computing_waits_in_its_first_step(strict, 
 
 def test_a_launch_that_would_publish_without_consent_is_told_both_roads_at_once(strict, intent):
     with pytest.raises(ApprovalMissing, match=r"approve first .* or review first") as refused:
-        open_run(strict, intent(BRONZE, DAYS, "all at once"), publishes=True)
+        open_run(strict, intent(BRONZE, DAYS, "all at once"), publishes=DAYS)
     (planned,) = strict.ledger.runs()
     assert f"backfill/run: {planned.run_id}" in str(refused.value)
     assert strict.ledger.chunks(planned.run_id) == ()

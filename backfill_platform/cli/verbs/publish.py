@@ -35,7 +35,7 @@ def publish(
     confirm: Confirm = False,
     as_json: Json = False,
 ) -> None:
-    """Make a run's validated partitions visible in one commit."""
+    """Make a run's validated partitions visible: all at once, or each range in one commit."""
     choice = read_choice(dry_run=dry_run, confirm=confirm)
     settings = load_settings()
     enter_project(settings)
@@ -48,10 +48,11 @@ def publish(
         found = read_status(platform.ledger, run_id, utc_now())
         if found.run.state is not RunState.PUBLISHED:
             wanted = _wanted(platform, found, days)
+            _refuse_scope(platform, found, wanted)
             if choice is not Choice.ACT:
                 _show_before(platform, found, wanted, choice, as_json=as_json)
             if choice is not Choice.SHOW:
-                _refuse_without_consent(platform, found)
+                _refuse_unasked(platform, found)
             if not may_act(choice, f"Publish {show_count(len(wanted), 'partition')} of {run_id}?"):
                 return
             with told_next(run_id):
@@ -72,11 +73,21 @@ def _wanted(platform: "Platform", found: RunStatus, days: PartitionSet | None) -
     return days
 
 
-def _refuse_without_consent(platform: "Platform", found: RunStatus) -> None:
+def _refuse_scope(platform: "Platform", found: RunStatus, wanted: PartitionSet) -> None:
+    from backfill_platform.engine.carry_out.scopes import refuse_never_published, refuse_part
+
+    refuse_never_published(platform, found.manifest)
+    refuse_part(found.manifest, wanted)
+
+
+def _refuse_unasked(platform: "Platform", found: RunStatus) -> None:
+    """Here too, because what waits for somebody has an exit code of its own."""
     from backfill_platform.domain.approvals import ConsentPoint
     from backfill_platform.engine.consent.consents import refuse_without_consent
+    from backfill_platform.engine.publish.comparisons import refuse_uncompared
 
     refuse_without_consent(platform, found.manifest, ConsentPoint.PUBLICATION)
+    refuse_uncompared(platform, found.manifest)
 
 
 def _show_before(
@@ -89,7 +100,7 @@ def _show_before(
 
 
 def _would(platform: "Platform", found: RunStatus, wanted: PartitionSet) -> str:
-    from backfill_platform.engine.publish.cutoff import days_equal_to_accepted
+    from backfill_platform.engine.publish.cutoff import unchanged_days
 
     settled = platform.ledger.covered_days(found.run.run_id, _SETTLED)
     unsettled = [day for day in wanted if day not in settled]
@@ -99,13 +110,11 @@ def _would(platform: "Platform", found: RunStatus, wanted: PartitionSet) -> str:
             f"{unsettled[0]}) are not validated, so nothing is published; next: "
             f"{found.next_step.commands[-1]}"
         )
-    equal = [
-        day
-        for part in wanted.ranges
-        for day in days_equal_to_accepted(platform, found.manifest, part)
-    ]
+    equal = unchanged_days(platform, found.manifest, wanted)
     changed = len(wanted) - len(equal)
+    is_at_once = found.manifest.target.publish_scope.is_at_once
+    commits = show_count(1 if is_at_once else len(wanted.ranges), "commit")
     return (
-        f"It would change {show_count(changed, 'partition')} of {found.run.table} in "
-        f"{show_count(len(wanted.ranges), 'commit')}; {len(equal):,} hold the same already."
+        f"It would change {show_count(changed, 'partition')} of {found.run.table} in {commits}; "
+        f"{len(equal):,} hold the same already."
     )

@@ -47,6 +47,8 @@ def show_before(found: RunStatus, choice: Choice, *, as_json: bool) -> None:
 def _would(found: RunStatus) -> str:
     left, manifest = found.partitions - found.staged, found.manifest
     would = f"It would compute and judge {left:,} of {found.partitions:,} partitions"
+    if manifest.never_publishes:
+        return f"{would}, and publish nothing."
     if found.missing_roles:
         return f"{would}, and be published when {' and '.join(found.missing_roles)} agreed."
     if manifest.safety.requires_manual_publish:

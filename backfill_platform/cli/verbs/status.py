@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from backfill_platform.cli.candidate import candidate_path
 from backfill_platform.cli.opening import find_run, open_ledger
 from backfill_platform.cli.options import Json, Run
 from backfill_platform.cli.output import emit, show, show_next
@@ -27,4 +28,11 @@ def describe_status(found: RunStatus) -> dict[str, Any]:
     document = to_plain(found)
     estimate = document.pop("manifest")["estimate"]
     del document["run"]["manifest_json"]
-    return {**document, "estimate": estimate, "is_at_rest": found.is_at_rest}
+    candidate = candidate_path(found.manifest)
+    return {
+        **document,
+        "estimate": estimate,
+        "publish_scope": found.manifest.target.publish_scope,
+        "candidate": str(candidate) if candidate else None,
+        "is_at_rest": found.is_at_rest,
+    }

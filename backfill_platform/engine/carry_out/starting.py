@@ -12,14 +12,16 @@ from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.intents import Intent
 from backfill_platform.domain.lifecycle import NOT_BEGUN, STOPPED, RunState
 from backfill_platform.domain.manifests import Manifest
-from backfill_platform.domain.partitions import PartitionSet
+from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.engine.carry_out.boundaries import refuse_rollback
 from backfill_platform.engine.carry_out.deployment import pinned_transform
 from backfill_platform.engine.carry_out.progress import move_run
+from backfill_platform.engine.carry_out.scopes import refuse_never_published, refuse_split_launch
 from backfill_platform.engine.consent.consents import consent_of, refuse_without_consent
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.plan.inputs import moved_inputs
 from backfill_platform.engine.plan.planning import keep_plan, plan_run
+from backfill_platform.engine.plan.target_schema import moved_columns
 from backfill_platform.engine.platform import Platform
 from backfill_platform.lakehouse.delta_tables import create_staging_table, create_table
 from backfill_platform.planner.launch import refuse_split_inputs
@@ -32,27 +34,27 @@ def open_run(
     intent: Intent,
     *,
     launched: Mapping[str, PartitionSet] = NOTHING_ELSE,
-    publishes: bool = False,
+    publishes: DayRange | None = None,
 ) -> Manifest:
     """The run of this intent: planned now, or joined when its origin is known already.
 
     `launched` names all tables of the same launch with their days; what cannot go together is
-    refused by whichever of them comes first, before anything is computed. `publishes` says that
-    publication follows in the same launch, so that consent it lacks is asked for before computing.
+    refused by whichever of them comes first, before anything is computed. `publishes` names the
+    days whose publication follows at once, so that what forbids it is told before computing.
     """
     refuse_split_inputs(launched, platform.catalog)
     return start_run(platform, plan_run(platform, intent).run_id, publishes=publishes)
 
 
-def start_run(platform: Platform, run_id: RunId, *, publishes: bool = False) -> Manifest:
+def start_run(platform: Platform, run_id: RunId, *, publishes: DayRange | None = None) -> Manifest:
     """Ready for chunks; again for every chunk, and then only what may change is looked at."""
     manifest = load_manifest(platform, run_id)
     refuse_rollback(manifest)
     state = platform.ledger.run(run_id).state
     if state in STOPPED:
         raise RunStopped(f"Run {run_id} is {state}; plan a new one with `backfill plan`")
-    if publishes:
-        _refuse_publication_to_come(platform, manifest)
+    if publishes is not None:
+        _refuse_publication_to_come(platform, manifest, publishes)
     if state in NOT_BEGUN:
         _begin(platform, manifest, state)
     return manifest
@@ -61,7 +63,7 @@ def start_run(platform: Platform, run_id: RunId, *, publishes: bool = False) -> 
 def _begin(platform: Platform, manifest: Manifest, state: RunState) -> None:
     _refuse_expired(platform, manifest, state)
     pinned_transform(platform, manifest)
-    moved = moved_inputs(platform, manifest)
+    moved = (*moved_inputs(platform, manifest), *moved_columns(platform, manifest))
     if moved:
         raise ManifestDrifted(manifest.run_id, moved)
     refuse_without_consent(platform, manifest, ConsentPoint.STAGING)
@@ -79,8 +81,10 @@ def _refuse_expired(platform: Platform, manifest: Manifest, state: RunState) -> 
     raise RunStopped(f"Run {manifest.run_id} has expired: {cause}. Plan it again")
 
 
-def _refuse_publication_to_come(platform: Platform, manifest: Manifest) -> None:
+def _refuse_publication_to_come(platform: Platform, manifest: Manifest, days: DayRange) -> None:
     """In the first seconds, and not after an hour of computing."""
+    refuse_never_published(platform, manifest)
+    refuse_split_launch(manifest, days)
     missing = consent_of(platform, manifest).missing
     run_id = manifest.run_id
     if missing:

@@ -45,6 +45,8 @@ def await_consent(platform: Platform, manifest: Manifest) -> None:
 
 def hold_for_publication(platform: Platform, manifest: Manifest) -> None:
     """A validated run that may not be published yet says what it waits for."""
+    if manifest.never_publishes:
+        return
     missing = consent_of(platform, manifest).missing
     if missing:
         cause = f"publication waits for {' and '.join(missing)}"

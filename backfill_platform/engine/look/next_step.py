@@ -12,6 +12,7 @@ from datetime import datetime
 from backfill_platform.domain.approvals import Approval, ConsentPoint, Decision
 from backfill_platform.domain.lifecycle import IN_FLIGHT, RunState
 from backfill_platform.domain.manifests import Manifest, ReplacedManifest
+from backfill_platform.domain.modes import PublishScope
 
 _S = RunState
 
@@ -63,13 +64,19 @@ def missing_roles(
     return tuple((Counter(manifest.approval.roles) - given).elements())
 
 
-def next_step(state: RunState, manifest: Manifest, missing: tuple[str, ...]) -> NextStep:
+def next_step(
+    state: RunState,
+    manifest: Manifest,
+    missing: tuple[str, ...],
+    *,
+    is_compared: bool = False,
+) -> NextStep:
     if missing and _is_asked_before_staging(state, manifest):
         return _ask(manifest, missing, "before anything is computed")
     if manifest.undoes is not None and state in IN_FLIGHT:
         return _before_rollback(manifest, manifest.undoes, missing)
     if state in {_S.VALIDATED, _S.AWAITING_PUBLISH}:
-        return _before_publication(manifest, missing)
+        return _once_judged(manifest, missing, is_compared=is_compared)
     waits_for, *commands = _STEPS[state]
     named = {"run": manifest.run_id, "table": manifest.target.table}
     return NextStep(
@@ -84,14 +91,34 @@ def _is_asked_before_staging(state: RunState, manifest: Manifest) -> bool:
     return is_asked and state in {_S.PLANNED, _S.AWAITING_APPROVAL, _S.APPROVED}
 
 
-def _before_publication(manifest: Manifest, missing: tuple[str, ...]) -> NextStep:
-    run_id = manifest.run_id
+def _once_judged(manifest: Manifest, missing: tuple[str, ...], *, is_compared: bool) -> NextStep:
+    if manifest.never_publishes:
+        return _end_unpublished(manifest)
     if missing:
         return _ask(manifest, missing, "before it is published")
+    is_dual = manifest.target.publish_scope is PublishScope.DUAL_READ
+    run_id = manifest.run_id
     return NextStep(
-        waits_for="somebody to publish it",
+        waits_for=f"somebody to {'compare and ' if is_dual and not is_compared else ''}publish it",
         waits_for_somebody=True,
         commands=(f"backfill compare {run_id}", f"backfill publish {run_id}"),
+    )
+
+
+def _end_unpublished(manifest: Manifest) -> NextStep:
+    """It stays as it is, and is in nobody's way, until somebody ends it or plans it otherwise."""
+    run_id, target = manifest.run_id, manifest.target
+    is_dark = target.publish_scope is PublishScope.DARK
+    scope = " --publish-scope whole-run" if is_dark else ""
+    replace = f'--days "{target.partitions}"{scope} --replaces {run_id}'
+    return NextStep(
+        waits_for="",
+        waits_for_somebody=False,
+        commands=(
+            f"backfill compare {run_id}",
+            f"backfill plan {target.table} {replace}",
+            f"backfill cancel {run_id}",
+        ),
     )
 
 

@@ -11,6 +11,7 @@ from itertools import groupby
 
 from backfill_platform.domain.approvals import Approval
 from backfill_platform.domain.chunks import ChunkRecord
+from backfill_platform.domain.comparisons import compared_days
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
 from backfill_platform.domain.manifests import Manifest
@@ -70,6 +71,7 @@ class RunStatus:
     partitions: int
     staged: int  # partitions
     published: int  # partitions, those included that did not change
+    compared: int  # partitions, as they are staged now
     gates: tuple[GateCount, ...]
     taken: Taken
     cause: str  # of the newest event: why it stands where it stands
@@ -84,22 +86,25 @@ def read_status(ledger: Ledger, run_id: RunId, now: datetime) -> RunStatus:
     manifest = read_manifest(record)
     approvals = ledger.approvals(run_id)
     missing = missing_roles(manifest, approvals, now)
+    events = ledger.events(run_id)
     chunks = tuple(
         chunk for chunk in ledger.chunks(run_id) if chunk.status is not ChunkStatus.REPLACED
     )
+    partitions, compared = len(manifest.target.partitions), len(compared_days(events, chunks))
     return RunStatus(
         run=record,
         manifest=manifest,
-        next_step=next_step(record.state, manifest, missing),
+        next_step=next_step(record.state, manifest, missing, is_compared=compared == partitions),
         missing_roles=missing,
         approvals=approvals,
         chunks=chunks,
-        partitions=len(manifest.target.partitions),
+        partitions=partitions,
         staged=_days_in(chunks, _COMPUTED),
         published=_days_in(chunks, frozenset({ChunkStatus.PUBLISHED})),
+        compared=compared,
         gates=count_verdicts(ledger.verdicts(run_id)),
         taken=_taken(manifest, chunks),
-        cause=ledger.events(run_id)[-1].cause,
+        cause=events[-1].cause,
     )
 
 

@@ -8,7 +8,8 @@ from datetime import date
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.measurements import Content, content_by_day
-from backfill_platform.domain.partitions import DayRange, PartitionSet
+from backfill_platform.domain.modes import PublishMode
+from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.rollback.shown_runs import shown_runs
 from backfill_platform.lakehouse.delta_tables import read_table_state
@@ -16,8 +17,26 @@ from backfill_platform.lakehouse.paths import RUNS
 from backfill_platform.publisher.compaction import days_still_holding
 
 
+def unchanged_days(platform: Platform, manifest: Manifest, days: PartitionSet) -> tuple[date, ...]:
+    """Of a swap all or none: a table that takes another's place takes it with every partition, so
+    that all of it is owed to one run (test_a_swap_leaves_no_day_to_another_run). Of a run that
+    changes the columns nothing is equal: equal rows would keep it from changing them."""
+    if manifest.target.schema_changes:
+        return ()
+    equal = days_equal_to_accepted(platform, manifest, days)
+    if manifest.target.publish_mode is not PublishMode.SHADOW_SWAP:
+        return equal
+    return equal if len(equal) == len(days) and _holds_nothing_else(platform, manifest) else ()
+
+
+def _holds_nothing_else(platform: Platform, manifest: Manifest) -> bool:
+    target = manifest.target
+    state = read_table_state(platform.warehouse.table_path(target.table), None)
+    return all(day in target.partitions for day in (state.days if state else ()))
+
+
 def days_equal_to_accepted(
-    platform: Platform, manifest: Manifest, days: DayRange
+    platform: Platform, manifest: Manifest, days: PartitionSet
 ) -> tuple[date, ...]:
     """Only where the target still holds what the accepted run left there, in its own files or in
     compacted ones: a partition that somebody else wrote into has to be looked at by the publisher.
@@ -26,7 +45,7 @@ def days_equal_to_accepted(
     path = platform.warehouse.table_path(table)
     accepted = platform.ledger.accepted(table, days)
     shown = shown_runs(platform.ledger, table, days)
-    state = read_table_state(path, PartitionSet.of_range(days))
+    state = read_table_state(path, days)
     if state is None:
         return ()
     staged = content_by_day(platform.ledger.measurements(manifest.run_id, days), days)

@@ -1,20 +1,18 @@
-"""Makes the validated partitions of a chunk visible, and records it before and after.
+"""Makes validated partitions visible, of a chunk or of a whole run; records it before and after.
 
-Invariant: nothing is published whose gates did not pass
-(test_publication_is_refused_without_stored_positive_verdicts), or whose approvals are missing. The
-lock is here and not in the orchestrator, so it holds whoever asks and from wherever.
+Each call is one commit. What has to be there first is asked in `permission`, and whether a day
+changes at all in `cutoff`; after a crash in between, the target's log decides.
 """
 
 from dataclasses import dataclass
 from datetime import date
 
-from backfill_platform.domain.approvals import ConsentPoint
-from backfill_platform.domain.errors import ApprovalMissing, GateFailed, Terminal
+from backfill_platform.domain.errors import GateFailed, Terminal
 from backfill_platform.domain.identity import RunId
-from backfill_platform.domain.lifecycle import ChunkStatus
+from backfill_platform.domain.lifecycle import ChunkStatus, RunState
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.measurements import content_by_day
-from backfill_platform.domain.modes import ExecutionMode
+from backfill_platform.domain.modes import PublishMode
 from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.domain.plain import to_plain
 from backfill_platform.domain.publications import (
@@ -23,35 +21,41 @@ from backfill_platform.domain.publications import (
     PublicationOutcome,
     Published,
 )
-from backfill_platform.domain.runs import AcceptedPartition, AcceptedRows, PublicationIntent
-from backfill_platform.domain.verdicts import Gate
-from backfill_platform.engine.carry_out.boundaries import refuse_cut, refuse_rollback
-from backfill_platform.engine.carry_out.pacing import refuse_stopped, wait_for_commit
+from backfill_platform.domain.runs import (
+    AcceptedPartition,
+    AcceptedRows,
+    PublicationFact,
+    PublicationIntent,
+)
+from backfill_platform.engine.carry_out.pacing import wait_for_commit
 from backfill_platform.engine.carry_out.progress import (
     advance_run,
     begin_publishing,
     stop_publishing,
     supersede_runs,
 )
-from backfill_platform.engine.consent.consents import refuse_without_consent
 from backfill_platform.engine.loading import load_manifest, read_manifest
+from backfill_platform.engine.plan.target_schema import declared_columns
 from backfill_platform.engine.platform import Platform
-from backfill_platform.engine.publish.cutoff import days_equal_to_accepted
+from backfill_platform.engine.publish.cutoff import unchanged_days
 from backfill_platform.engine.publish.fencing import fenced
+from backfill_platform.engine.publish.permission import refuse_publication
 from backfill_platform.engine.records import keep_record
 from backfill_platform.lakehouse.delta_tables import staged_files
 from backfill_platform.publisher.replace_partitions import BeforeCommit, publish
 
-SETTLED = frozenset({ChunkStatus.VALIDATED, ChunkStatus.PUBLISHED})
+WHOLE_RUN = "whole-run"  # the name of its publication: that of days could be of any length
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkPublication:
+    """What one commit made visible: of a chunk, or of all chunks of a run at once."""
+
     changed: tuple[date, ...]
     unchanged: tuple[date, ...]  # equal to what is accepted: not published, and nobody is woken
     compaction: Compaction | None  # seen through: somebody had rearranged what was replaced
-    accepted: tuple[AcceptedPartition, ...]  # what consumers see now, for every day of the chunk
-    version: int | None  # of the target in which this chunk landed; nothing if nothing changed
+    accepted: tuple[AcceptedPartition, ...]  # what consumers see now, for every asked day
+    version: int | None  # of the target in which it landed; nothing if nothing changed
 
 
 def find_run(platform: Platform, origin: str) -> Manifest:
@@ -69,16 +73,19 @@ def publish_chunk(
 ) -> ChunkPublication:
     """`by_hand` says that somebody asked for this publication by itself, and that it does not only
     follow staging in the same launch."""
+    return publish_partitions(platform, run_id, PartitionSet.of_range(days), by_hand=by_hand)
+
+
+def publish_partitions(
+    platform: Platform, run_id: RunId, days: PartitionSet, *, by_hand: bool = True
+) -> ChunkPublication:
+    """Whatever lies between them stays as it is."""
     manifest = load_manifest(platform, run_id)
-    refuse_rollback(manifest)
-    refuse_cut(manifest, days)
-    _refuse_mode(manifest)
-    refuse_stopped(platform, run_id)
-    _refuse_unless_validated(platform, run_id, days)
-    refuse_without_consent(platform, manifest, ConsentPoint.PUBLICATION)
-    _refuse_unasked(manifest, by_hand=by_hand)
+    refuse_publication(platform, manifest, days, by_hand=by_hand)
+    if _is_published_at_once(platform, manifest):
+        return _recall(platform, manifest, days)
     wait_for_commit(platform, manifest)
-    with fenced(platform, manifest, PartitionSet.of_range(days)) as guard:
+    with fenced(platform, manifest, days) as guard:
         begin_publishing(platform, run_id)
         done = _publish_changed(platform, manifest, days, guard)
     for chunk in platform.ledger.chunks(run_id):
@@ -90,12 +97,33 @@ def publish_chunk(
     return done
 
 
+def _is_published_at_once(platform: Platform, manifest: Manifest) -> bool:
+    is_published = platform.ledger.run(manifest.run_id).state is RunState.PUBLISHED
+    return is_published and manifest.target.publish_scope.is_at_once
+
+
+def _recall(platform: Platform, manifest: Manifest, days: PartitionSet) -> ChunkPublication:
+    """Publishing all of it twice equals publishing it once
+    (test_a_whole_run_that_is_published_twice_is_told_as_it_landed)."""
+    publications = platform.ledger.publications(manifest.run_id)
+    landed = next((one for one in publications if one.outcome is PublicationFact.LANDED), None)
+    changed = landed.intent.days if landed else ()
+    accepted = platform.ledger.accepted(manifest.target.table, days)
+    return ChunkPublication(
+        changed=changed,
+        unchanged=tuple(day for day in days if day not in changed),
+        compaction=None,
+        accepted=tuple(accepted[day] for day in days if day in accepted),
+        version=landed.version if landed else None,
+    )
+
+
 def _publish_changed(
-    platform: Platform, manifest: Manifest, days: DayRange, before_commit: BeforeCommit
+    platform: Platform, manifest: Manifest, days: PartitionSet, before_commit: BeforeCommit
 ) -> ChunkPublication:
     """Where nothing differs from what is accepted, nothing is committed
     (test_a_run_that_changes_nothing_commits_nothing)."""
-    unchanged = days_equal_to_accepted(platform, manifest, days)
+    unchanged = unchanged_days(platform, manifest, days)
     changed = tuple(day for day in days if day not in unchanged)
     outcome = _publish_days(platform, manifest, days, changed, before_commit) if changed else None
     accepted = platform.ledger.accepted(manifest.target.table, days)
@@ -109,7 +137,7 @@ def _publish_changed(
 
 
 def keep_publication(
-    platform: Platform, run_id: RunId, days: DayRange, done: ChunkPublication
+    platform: Platform, run_id: RunId, days: PartitionSet, done: ChunkPublication
 ) -> None:
     body = {
         "days": str(days),
@@ -121,43 +149,10 @@ def keep_publication(
     keep_record(platform, run_id, "publication", key=f"publication:{days}", body=body)
 
 
-def _refuse_mode(manifest: Manifest) -> None:
-    if manifest.mode in {ExecutionMode.DRY_RUN, ExecutionMode.RECONCILIATION}:
-        raise GateFailed(f"Run {manifest.run_id} is a {manifest.mode}; it never publishes")
-
-
-def _refuse_unasked(manifest: Manifest, *, by_hand: bool) -> None:
-    if manifest.safety.requires_manual_publish and not by_hand:
-        raise ApprovalMissing(
-            f"Run {manifest.run_id} is staged and judged, and it is to be published by hand: "
-            f"`backfill publish {manifest.run_id}`"
-        )
-
-
-def _refuse_unless_validated(platform: Platform, run_id: RunId, days: DayRange) -> None:
-    verdicts = platform.ledger.verdicts(run_id, days)
-    passed = {(verdict.day, verdict.gate) for verdict in verdicts if verdict.has_passed}
-    missing = [(day, gate) for day in days for gate in Gate if (day, gate) not in passed]
-    if missing:
-        day, gate = missing[0]
-        raise GateFailed(
-            f"{len(missing)} verdicts of run {run_id} for {days} are negative or missing "
-            f"(first {gate} of {day}), so nothing is published and {days} stays as it was. "
-            "Mend the cause and launch a new run"
-        )
-    # A chunk that is being staged again keeps its former verdicts until it is judged again.
-    unsettled = set(days) - platform.ledger.covered_days(run_id, SETTLED)
-    if unsettled:
-        raise GateFailed(
-            f"{len(unsettled)} days of run {run_id} (first {min(unsettled)}) are being staged "
-            "again, so nothing is published. Wait until they are judged"
-        )
-
-
 def _publish_days(
     platform: Platform,
     manifest: Manifest,
-    days: DayRange,
+    days: PartitionSet,
     changed: tuple[date, ...],
     before_commit: BeforeCommit,
 ) -> PublicationOutcome:
@@ -191,12 +186,15 @@ def _publish_days(
 
 
 def build_publication(
-    platform: Platform, manifest: Manifest, days: DayRange, changed: tuple[date, ...]
+    platform: Platform,
+    manifest: Manifest,
+    days: PartitionSet | DayRange,
+    changed: tuple[date, ...],
 ) -> Publication:
     table = manifest.target.table
     staging = platform.warehouse.staging_path(table, manifest.run_id)
     return Publication(
-        publication_id=f"{manifest.run_id}/{days}",
+        publication_id=_publication_id(manifest, days),
         table=table,
         partition_column=platform.catalog.tables[table].partition_column,
         days=changed,
@@ -210,7 +208,17 @@ def build_publication(
             "manifest_digest": manifest.digest,
             "requested_by": manifest.requested_by,
         },
+        version_column=manifest.target.version_column,
+        output_version=manifest.target.output_version,
+        columns=declared_columns(platform, table),
+        schema_changes=manifest.target.schema_changes,
+        is_whole_table=manifest.target.publish_mode is PublishMode.SHADOW_SWAP,
     )
+
+
+def _publication_id(manifest: Manifest, days: PartitionSet | DayRange) -> str:
+    is_at_once = manifest.target.publish_scope.is_at_once
+    return f"{manifest.run_id}/{WHOLE_RUN if is_at_once else days}"
 
 
 def record_landed(

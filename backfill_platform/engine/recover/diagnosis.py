@@ -13,12 +13,14 @@ from backfill_platform.domain.chunks import ChunkRecord
 from backfill_platform.domain.day_notation import parse_days
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import IN_FLIGHT, ChunkStatus, RunState
+from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.modes import RunKind
-from backfill_platform.domain.partitions import DayRange
+from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.runs import PublicationFact, PublicationRecord, RunRecord
 from backfill_platform.engine.carry_out.progress import due_state
 from backfill_platform.engine.loading import read_manifest
 from backfill_platform.engine.platform import Platform
+from backfill_platform.engine.publish.publishing import WHOLE_RUN
 from backfill_platform.engine.records import bundle
 from backfill_platform.engine.recover.liveness import is_gone
 from backfill_platform.engine.recover.remedies import (
@@ -80,7 +82,7 @@ class _Case:
     @cached_property
     def undoes(self) -> RunId | None:
         is_rollback = self.record.kind is RunKind.ROLLBACK
-        undone = read_manifest(self.record).undoes if is_rollback else None
+        undone = self.manifest.undoes if is_rollback else None
         return undone.run_id if undone else None
 
     @property
@@ -128,6 +130,15 @@ class _Case:
             return ""
         return f"{newest.expires_at:%Y-%m-%d %H:%M:%S} UTC"
 
+    @cached_property
+    def manifest(self) -> Manifest:
+        return read_manifest(self.record)
+
+    def asked(self, publication: PublicationRecord) -> PartitionSet:
+        """What was asked to be published, also where only some of the days had to be changed."""
+        _, _, named = publication.intent.publication_id.partition("/")
+        return self.manifest.target.partitions if named == WHOLE_RUN else parse_days(named)
+
     def version_of(self, publication: PublicationRecord) -> int | None:
         path = self.platform.warehouse.table_path(publication.intent.table)
         return published_version(path, publication.intent.publication_id)
@@ -163,18 +174,12 @@ def _outcomes(case: _Case) -> Iterator[Remedy]:
 
 
 def _chunks(case: _Case) -> Iterator[Remedy]:
-    covered = [published_range(publication) for publication in case.landed if not case.is_rollback]
+    covered = [] if case.is_rollback else [case.asked(one) for one in case.landed]
     for chunk in case.chunks:
         if chunk.status is ChunkStatus.VALIDATED and any(one.covers(chunk.days) for one in covered):
             yield MarkPublished(days=chunk.days)
         elif chunk.status is ChunkStatus.CLAIMED and case.state in IN_FLIGHT:
             yield from _abandoned(case, chunk)
-
-
-def published_range(publication: PublicationRecord) -> DayRange:
-    """What was asked to be published, also where only some of the days had to be changed."""
-    _, _, days = publication.intent.publication_id.partition("/")
-    return parse_days(days).span
 
 
 def _abandoned(case: _Case, chunk: ChunkRecord) -> Iterator[FreeChunk]:
@@ -211,7 +216,7 @@ def _state(case: _Case) -> Iterator[Remedy]:
 def _due(case: _Case) -> RunState | None:
     if case.is_rollback:  # it has no chunks
         return None
-    partitions = len(read_manifest(case.record).target.partitions)
+    partitions = len(case.manifest.target.partitions)
     return due_state(case.state, case.chunks, partitions=partitions)
 
 
@@ -239,7 +244,7 @@ def _evidence(case: _Case) -> Iterator[Remedy]:
             yield KeepVerdicts(days=chunk.days)
     kept = {record.key for record in case.records}
     for publication in case.landed:
-        days, version = published_range(publication), publication.version
+        days, version = case.asked(publication), publication.version
         if f"publication:{days}" not in kept:
             yield KeepPublication(days=days, changed=publication.intent.days, version=version)
     yield from _evidence_of_no_change(case)
@@ -270,14 +275,19 @@ def _lacks_verdicts(case: _Case, chunk: ChunkRecord) -> bool:
 
 
 def _evidence_of_no_change(case: _Case) -> Iterator[KeepPublication]:
-    """A chunk that equals what is accepted is published without a commit."""
-    told = [published_range(publication) for publication in case.landed]
+    """What equals what is accepted is published without a commit: a chunk, or a whole run."""
+    told = [case.asked(publication) for publication in case.landed]
     told += [
-        parse_days(record.body["days"]).span
-        for record in case.records
-        if record.kind == "publication"
+        parse_days(record.body["days"]) for record in case.records if record.kind == "publication"
     ]
-    for chunk in case.chunks:
-        is_told = any(days.covers(chunk.days) for days in told)
-        if chunk.status is ChunkStatus.PUBLISHED and not is_told:
-            yield KeepPublication(days=chunk.days, changed=(), version=None)
+    untold = [
+        chunk.days
+        for chunk in case.chunks
+        if chunk.status is ChunkStatus.PUBLISHED and not any(one.covers(chunk.days) for one in told)
+    ]
+    if untold and case.manifest.target.publish_scope.is_at_once:
+        if case.state in _AFTER_PUBLICATION:
+            yield KeepPublication(days=case.manifest.target.partitions, changed=(), version=None)
+        return
+    for days in untold:
+        yield KeepPublication(days=PartitionSet.of_range(days), changed=(), version=None)

@@ -9,7 +9,7 @@ from datetime import date
 
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import RunState
-from backfill_platform.domain.partitions import DayRange
+from backfill_platform.domain.partitions import DayRange, PartitionSet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +123,7 @@ class KeepVerdicts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeepPublication:
-    days: DayRange
+    days: PartitionSet
     changed: tuple[date, ...]
     version: int | None  # nothing where nothing had to be changed
 
