@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 
 EMPTY_CHECKSUM = "0:0000000000000000"
@@ -19,6 +19,8 @@ class PartitionMeasurement:
     null_counts: Mapping[str, int]  # by column that may not be null
     check_failures: Mapping[str, int]  # rows that fail, by name of the check
     measures: Mapping[str, int]  # declared reconciliation measures, from the output
+    # Rows that show what they may not, by what was promised; numbers alone, and nobody's name.
+    private_rows: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

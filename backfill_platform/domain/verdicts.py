@@ -11,6 +11,7 @@ class Gate(StrEnum):
     KEY_UNIQUE = "key_unique"  # no two rows of a day share the key
     SCHEMA_CONTRACT = "schema_contract"  # nulls and values as the contract demands
     RECONCILED = "reconciled"  # declared measures agree between input and output
+    PRIVACY_KEPT = "privacy_kept"  # no listed subject is back, and masked columns show no raw value
 
 
 class Outcome(StrEnum):

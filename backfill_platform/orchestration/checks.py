@@ -22,6 +22,7 @@ DESCRIPTIONS = {
     Gate.KEY_UNIQUE: "No two rows of a day share the key.",
     Gate.SCHEMA_CONTRACT: "Nulls and values are as the table's pandera model demands.",
     Gate.RECONCILED: "Declared measures agree between the inputs and the output, to the row.",
+    Gate.PRIVACY_KEPT: "No row is about a listed subject, and no masked column shows raw values.",
 }
 
 

@@ -9,10 +9,11 @@ the first days see less history than later ones); within it, days that hold noth
 day that does are a gap (a warning that names them); days that its retention has closed are refused.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 
 from backfill_platform.domain.findings import Check, Finding, Severity
+from backfill_platform.domain.modes import Classification
 from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.tables import FileSource, Input, TableSpec
 from backfill_platform.planner.conclude import Note, conclude
@@ -42,21 +43,59 @@ def retention_allows(draft: Draft) -> Finding:
 
 def privacy_allows(draft: Draft) -> Finding:
     """The declaration is the place to change it: nobody can wave one run through."""
+    notes = (*_class_notes(draft), *_deletion_notes(draft))
+    return conclude(Check.PRIVACY_ALLOWS, notes, otherwise="; ".join(_kept(draft)))
+
+
+def _class_notes(draft: Draft) -> Iterator[Note]:
+    """A table below its input says what each of its columns is: nothing slips through unnamed."""
     own = draft.spec.classification
-    declared = [(used.name, _declared(draft, used).classification) for used in _inputs(draft)]
-    return conclude(
-        Check.PRIVACY_ALLOWS,
-        (
-            (
+    unsaid = [name for name in _business_columns(draft) if name not in _column_classes(draft)]
+    for used in _inputs(draft):
+        above = _declared(draft, used).classification
+        if above.is_above(own) and unsaid:
+            yield (
                 Severity.REFUSE,
-                f"input {name} is {above} and {draft.intent.table} only {own}; declare the table "
-                f"as {above}, or feed it from an input that masks what is {above}",
+                f"input {used.name} is {above} and {draft.intent.table} only {own}; declare the "
+                f"table as {above}, or the class of each of its columns, with a mask for what is "
+                f"above {own} (nothing is said of {', '.join(unsaid)})",
             )
-            for name, above in declared
-            if above.is_above(own)
-        ),
-        otherwise=f"no input is of a higher class than {own}",
-    )
+
+
+def _business_columns(draft: Draft) -> list[str]:
+    names = draft.catalog.contracts[draft.intent.table].column_names
+    return [name for name in names if name != draft.spec.partition_column]
+
+
+def _column_classes(draft: Draft) -> Mapping[str, Classification]:
+    return draft.spec.privacy.column_classes
+
+
+def _deletion_notes(draft: Draft) -> Iterator[Note]:
+    listed, before = draft.facts.deletions, draft.facts.left_out_before
+    if listed is not None and listed.subjects < before:
+        yield (
+            Severity.REFUSE,
+            f"deletion list {listed.name} names {listed.subjects} subjects and {before} were left "
+            "out of what is accepted now; a list only grows. Have it landed whole, or, if somebody "
+            "may be shown again, declare a list of another name",
+        )
+
+
+def _kept(draft: Draft) -> Iterator[str]:
+    own, listed = draft.spec.classification, draft.facts.deletions
+    higher = [
+        used.name for used in _inputs(draft) if _declared(draft, used).classification.is_above(own)
+    ]
+    if higher:
+        yield f"every column has a class, since {', '.join(higher)} is above {own}"
+    else:
+        yield f"no input is of a higher class than {own}"
+    masks = draft.spec.privacy.masks_in(own)
+    if masks:
+        yield "masked: " + ", ".join(f"{name} ({mask})" for name, mask in masks.items())
+    if listed is not None:
+        yield f"{count_of(listed.subjects, 'subject')} of {listed.name} are left out"
 
 
 def _presence_notes(draft: Draft, used: Input) -> Iterator[Note]:

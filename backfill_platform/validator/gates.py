@@ -11,6 +11,8 @@ from backfill_platform.domain.measurements import PartitionMeasurement, SourceMe
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.verdicts import Gate, Outcome, Verdict
 
+NOTHING_DECLARED = "no list and no mask is declared"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateRules:
@@ -18,6 +20,7 @@ class GateRules:
 
     may_be_empty: bool
     reconciled: tuple[str, ...]  # names of the measures that must agree with the input
+    promises: tuple[str, ...] = ()  # names of what no row may show; see `domain.privacy`
 
 
 def judge(
@@ -45,11 +48,13 @@ def _judge_day(
     yield _rows_present(day, staged, rules)
     if staged is None:
         yield from (
-            _unmeasured(day, gate, rules) for gate in (Gate.KEY_UNIQUE, Gate.SCHEMA_CONTRACT)
+            _unmeasured(day, gate, rules)
+            for gate in (Gate.KEY_UNIQUE, Gate.SCHEMA_CONTRACT, Gate.PRIVACY_KEPT)
         )
     else:
         yield _key_unique(day, staged)
         yield _schema_contract(day, staged)
+        yield _privacy_kept(day, staged, rules)
     yield _reconciled(day, staged, source, rules)
 
 
@@ -106,6 +111,23 @@ def _schema_contract(day: date, staged: PartitionMeasurement) -> Verdict:
 
 def _positive(counts: Mapping[str, int]) -> Iterator[tuple[str, int]]:
     return ((name, count) for name, count in sorted(counts.items()) if count)
+
+
+def _privacy_kept(day: date, staged: PartitionMeasurement, rules: GateRules) -> Verdict:
+    """Invariant: no row of a subject who is listed is published
+    (test_a_listed_subject_that_comes_back_fails_the_gate_and_is_not_published)."""
+    if not rules.promises:
+        return _pass(Gate.PRIVACY_KEPT, day, NOTHING_DECLARED, NOTHING_DECLARED)
+    expected = _listed(dict.fromkeys(rules.promises, 0))
+    unmeasured = [name for name in rules.promises if name not in staged.private_rows]
+    if unmeasured:
+        message = f"nothing was measured of {', '.join(unmeasured)}; stage the day again"
+        return _fail(Gate.PRIVACY_KEPT, day, expected, "not measured", message)
+    counted = {name: staged.private_rows[name] for name in rules.promises}
+    broken = "; ".join(f"{count} rows: {name}" for name, count in _positive(counted))
+    if not broken:
+        return _pass(Gate.PRIVACY_KEPT, day, expected, _listed(counted))
+    return _fail(Gate.PRIVACY_KEPT, day, expected, _listed(counted), broken)
 
 
 def _reconciled(

@@ -12,12 +12,16 @@ from pyspark.sql import functions as F
 
 from backfill_platform.domain.contracts import Contract
 from backfill_platform.domain.measurements import PartitionMeasurement, SourceMeasurement
+from backfill_platform.domain.privacy import Protection
 from backfill_platform.validator.checks import failing_rows
 from backfill_platform.validator.hashing import row_hash
+from backfill_platform.validator.privacy import count_private_rows, with_listed_subjects
 
 _NULLS = "nulls__"
 _CHECKS = "checks__"
 _MEASURES = "measures__"
+_PRIVATE = "private__"
+_NOTHING_TO_PROTECT = Protection()
 
 
 def measure_staged(
@@ -27,9 +31,11 @@ def measure_staged(
     partition_column: str,
     keys: Sequence[str],
     measures: Mapping[str, str],
+    protection: Protection = _NOTHING_TO_PROTECT,
 ) -> tuple[PartitionMeasurement, ...]:
     found = (
-        rows.groupBy(F.col(partition_column).alias("day"))
+        with_listed_subjects(rows, protection)
+        .groupBy(F.col(partition_column).alias("day"))
         .agg(
             F.count(F.lit(1)).alias("row_count"),
             *_checksum(contract),
@@ -37,6 +43,7 @@ def measure_staged(
             *_null_counts(contract),
             *_check_failures(contract),
             *_measures(measures),
+            *_private_rows(protection),
         )
         .collect()
     )
@@ -81,6 +88,11 @@ def _measures(measures: Mapping[str, str]) -> Iterator[Column]:
         yield F.expr(expression).cast("bigint").alias(_MEASURES + name)
 
 
+def _private_rows(protection: Protection) -> Iterator[Column]:
+    for promise, counted in count_private_rows(protection).items():
+        yield counted.alias(_PRIVATE + promise)
+
+
 def _read(row: Row) -> PartitionMeasurement:
     values: dict[str, Any] = row.asDict()
     return PartitionMeasurement(
@@ -91,6 +103,7 @@ def _read(row: Row) -> PartitionMeasurement:
         null_counts=_with_prefix(values, _NULLS),
         check_failures=_with_prefix(values, _CHECKS),
         measures=_with_prefix(values, _MEASURES),
+        private_rows=_with_prefix(values, _PRIVATE),
     )
 
 

@@ -65,6 +65,33 @@ def test_nulls_and_bad_values_fail_the_schema_gate_with_both_causes():
     assert found[Gate.SCHEMA_CONTRACT].message == "2 nulls in case_id; 1 rows fail amount_ge"
 
 
+PROMISING = replace(RULES, promises=("listed_subjects", "phone_unmasked"))
+
+
+def test_a_table_that_declares_nothing_private_passes_and_says_so():
+    assert verdicts()[Gate.PRIVACY_KEPT].found == "no list and no mask is declared"
+
+
+def test_kept_promises_pass_with_their_numbers():
+    kept = replace(STAGED, private_rows={"listed_subjects": 0, "phone_unmasked": 0})
+    found = verdicts(staged=(kept,), rules=PROMISING)
+    assert failed(found) == set()
+    assert found[Gate.PRIVACY_KEPT].found == "listed_subjects=0, phone_unmasked=0"
+
+
+def test_rows_of_listed_subjects_and_raw_values_fail_their_gate_alone():
+    broken = replace(STAGED, private_rows={"listed_subjects": 2, "phone_unmasked": 1})
+    found = verdicts(staged=(broken,), rules=PROMISING)
+    assert failed(found) == {Gate.PRIVACY_KEPT}
+    assert found[Gate.PRIVACY_KEPT].message == "2 rows: listed_subjects; 1 rows: phone_unmasked"
+
+
+def test_a_promise_that_nobody_measured_is_not_kept():
+    found = verdicts(rules=PROMISING)
+    assert failed(found) == {Gate.PRIVACY_KEPT}
+    assert "nothing was measured of listed_subjects" in found[Gate.PRIVACY_KEPT].message
+
+
 def test_lost_rows_fail_reconciliation_with_both_figures():
     found = verdicts(staged=(replace(STAGED, measures={"rows": 9}),))
     assert failed(found) == {Gate.RECONCILED}

@@ -7,6 +7,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from backfill_platform.domain.plain import to_plain
+from backfill_platform.domain.privacy import NOTHING_PRIVATE
 from backfill_platform.domain.tables import TableSpec
 from backfill_platform.domain.transforms import TransformVersion
 from backfill_platform.engine.plan.code import code_digest, code_files, code_folder
@@ -29,7 +31,14 @@ def code_facts(transform: TransformVersion, spec: TableSpec, *, container_image:
 
 
 def config_hash(spec: TableSpec) -> str:
-    return hashlib.sha256(json.dumps(dict(spec.config), sort_keys=True).encode()).hexdigest()
+    """What is left out, masked and merged belongs to it: without, the same transform gives other
+    rows."""
+    document: object = dict(spec.config)
+    if spec.privacy != NOTHING_PRIVATE:
+        document = [document, to_plain(spec.privacy), spec.classification]
+    if spec.merge is not None:
+        document = [document, to_plain(spec.merge), spec.keys]
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
 
 @cache

@@ -11,10 +11,12 @@ from backfill_platform.domain.intents import Intent
 from backfill_platform.domain.manifests import Manifest, ReplacedManifest
 from backfill_platform.domain.modes import PublishMode
 from backfill_platform.domain.tables import TableSpec
+from backfill_platform.engine.deletions import most_left_out, pin_deletions
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.plan.code_facts import code_facts
 from backfill_platform.engine.plan.inputs import gather_input
 from backfill_platform.engine.plan.references import original_references, reference_digests
+from backfill_platform.engine.plan.target_schema import gather_schema
 from backfill_platform.engine.platform import Platform
 from backfill_platform.governance.policy import require_approvals
 from backfill_platform.lakehouse.delta_tables import read_table_state
@@ -28,6 +30,7 @@ def gather_facts(platform: Platform, intent: Intent, spec: TableSpec) -> Facts:
     assert transform is not None, "check_intent refuses an unknown version first"
     now = platform.clock()
     replaced = _replaced(platform, intent)
+    deletions = pin_deletions(platform, spec)
     return Facts(
         now=now,
         inputs={used.name: gather_input(platform, intent, used) for used in spec.inputs},
@@ -42,6 +45,8 @@ def gather_facts(platform: Platform, intent: Intent, spec: TableSpec) -> Facts:
         free_bytes=_free_bytes(platform.warehouse.root),
         replaced=_named(replaced) if replaced else None,
         replaced_scope_version=replaced.scope_version if replaced else 0,
+        deletions=deletions,
+        left_out_before=most_left_out(platform, intent.table, intent.days, deletions),
     )
 
 
@@ -69,7 +74,9 @@ def _target_facts(platform: Platform, intent: Intent, spec: TableSpec) -> Target
         bytes=held.byte_counts,
         rollback_hours=rollback_hours(state.configuration),
         accepted_by=_accepted_by(platform, intent),
+        output_versions=held.output_versions,
         other_days=_other_days(platform, intent, spec),
+        schema=gather_schema(platform, intent, state.columns),
     )
 
 

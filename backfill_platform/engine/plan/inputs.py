@@ -5,8 +5,10 @@ from datetime import date
 from backfill_platform.domain.errors import PlanRefused
 from backfill_platform.domain.intents import Intent
 from backfill_platform.domain.manifests import InputType, Manifest, PinnedInput
+from backfill_platform.domain.modes import PublishMode
 from backfill_platform.domain.partitions import ONE_DAY, DayRange, PartitionSet
 from backfill_platform.domain.tables import Input, TableSpec
+from backfill_platform.engine.deletions import moved_deletions
 from backfill_platform.engine.platform import Platform
 from backfill_platform.lakehouse.delta_tables import has_version, read_table_state
 from backfill_platform.planner.facts import InputFacts
@@ -42,8 +44,11 @@ def _whole_units(spec: TableSpec, first: date, last: date) -> PartitionSet:
 
 
 def moved_inputs(platform: Platform, manifest: Manifest) -> tuple[str, ...]:
-    """What of the pinned inputs can no longer be read as it was planned."""
-    moved = (_moved_input(platform, pinned) for pinned in manifest.inputs)
+    """What of the pinned inputs can no longer be read as it was planned, and whether the list of
+    those who are left out has moved."""
+    moved = [_moved_input(platform, pinned) for pinned in manifest.inputs]
+    moved.append(moved_deletions(platform, manifest))
+    moved.append(_moved_base(platform, manifest))
     return tuple(sentence for sentence in moved if sentence)
 
 
@@ -57,6 +62,17 @@ def _moved_input(platform: Platform, pinned: PinnedInput) -> str | None:
     found = list_files(platform.landing, source, pinned.days).digests
     days = [day for day in pinned.days if found.get(day) != pinned.files.get(day)]
     return f"{pinned.name} was landed again for {PartitionSet.of_days(days)}" if days else None
+
+
+def _moved_base(platform: Platform, manifest: Manifest) -> str | None:
+    """A keyed merge reads what its own days held; a rollback returns files and merges nothing."""
+    target, version = manifest.target, manifest.target.base_version
+    is_read = target.publish_mode is PublishMode.MERGE_BY_KEY and manifest.undoes is None
+    if not is_read or version is None or not target.base:
+        return None
+    if has_version(platform.warehouse.table_path(target.table), version):
+        return None
+    return f"version {version} of {target.table}, into which it merges, can no longer be read"
 
 
 def _input_facts(platform: Platform, name: str, days: DayRange) -> InputFacts:
