@@ -18,6 +18,8 @@ import pyarrow.parquet as pq
 Row = dict[str, Any]
 Action = Mapping[str, Any]
 
+PARTITION_TYPES = {"date": date.fromisoformat, "string": str, "integer": int}
+
 CHECKPOINTED = ("add", "remove", "metaData", "protocol")
 
 
@@ -57,6 +59,12 @@ class Snapshot:
 def read_table(path: Path, version: int | None = None) -> list[Row]:
     snapshot = read_snapshot(path, version)
     return [row for said in snapshot.files.values() for row in _read_file(path, snapshot, said)]
+
+
+def latest_of_each(rows: list[Row], day: str, version: str) -> list[Row]:
+    """Where a table keeps every version of its output: of each day the rows of the newest."""
+    newest = {row[day]: row[version] for row in sorted(rows, key=lambda row: row[version])}
+    return [row for row in rows if row[version] == newest[row[day]]]
 
 
 def read_snapshot(path: Path, version: int | None = None) -> Snapshot:
@@ -119,10 +127,8 @@ def _row(snapshot: Snapshot, partition: Mapping[str, str | None], stored: Row) -
 
 
 def _value(declared: Any, text: str | None) -> Any:
-    _refuse(declared not in ("date", "string"), f"is partitioned by a {declared}")
-    if not text:
-        return None
-    return date.fromisoformat(text) if declared == "date" else text
+    _refuse(declared not in PARTITION_TYPES, f"is partitioned by a {declared}")
+    return PARTITION_TYPES[declared](text) if text else None
 
 
 def _refuse(is_wrong: Any, why: str) -> None:

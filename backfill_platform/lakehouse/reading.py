@@ -1,4 +1,7 @@
-"""Reads of Delta tables by Spark: always of a pinned version, always of a bounded range of days."""
+"""Reads of Delta tables by Spark: always of a pinned version, always of a bounded range of days.
+
+Of a table that keeps every version of its output the latest is read: what consumers saw then.
+"""
 
 from datetime import date
 from pathlib import Path
@@ -6,18 +9,15 @@ from pathlib import Path
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from backfill_platform.domain.partitions import DayRange
+from backfill_platform.domain.partitions import DayRange, PartitionSet
+from backfill_platform.lakehouse.latest import latest_frame
 
 
 def read_pinned(
     spark: SparkSession, path: Path, version: int, partition_column: str, days: DayRange
 ) -> DataFrame:
-    return (
-        spark.read.format("delta")
-        .option("versionAsOf", version)
-        .load(str(path))
-        .where(within(partition_column, days))
-    )
+    frame = latest_frame(spark, path, version=version, days=PartitionSet.of_range(days))
+    return frame.where(within(partition_column, days))
 
 
 def read_latest(

@@ -7,16 +7,11 @@ import pyarrow as pa
 
 from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.lakehouse.delta_tables import open_table
+from backfill_platform.lakehouse.latest import latest_dataset
 
 
-def read_rows(
-    path: Path, *, columns: Sequence[str], partition_column: str, days: PartitionSet
-) -> pa.Table | None:
+def read_rows(path: Path, *, columns: Sequence[str], days: PartitionSet) -> pa.Table | None:
     """The newest accepted rows of these days, or nothing where there is no table."""
-    table = open_table(path)
-    if table is None:
+    if open_table(path) is None:
         return None
-    wanted = [day.isoformat() for day in days]
-    return table.to_pyarrow_table(
-        partitions=[(partition_column, "in", wanted)], columns=list(columns)
-    )
+    return latest_dataset(path, days=days).to_table(columns=list(columns))

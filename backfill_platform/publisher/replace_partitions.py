@@ -39,22 +39,28 @@ from backfill_platform.publisher.movements import (
     version_that_added,
 )
 from backfill_platform.publisher.new_columns import columns_after
+from backfill_platform.publisher.output_versions import count_replaced, refuse_unseen
 from backfill_platform.publisher.staged_files import (
     check_staged_files,
     paths_in_target,
     refuse_staging_elsewhere,
 )
-
 from backfill_platform.publisher.whole_table import refuse_other_days
+
 MAX_ATTEMPTS = 40  # every commit by anybody costs one; the pauses add up to about half a minute
 FIRST_PAUSE_SECONDS = 0.02
 LONGEST_PAUSE_SECONDS = 1.0
 
 BeforeCommit = Callable[[], None]  # raises when this caller may not commit any more
+LookAt = Callable[[DeltaTable], None]  # raises when this caller may not change such a table
 
 
 def unguarded() -> None:
     """Where nobody keeps fences."""
+
+
+def nothing_more(_table: DeltaTable) -> None:
+    """Where the base of the partitions says enough."""
 
 
 def publish(
@@ -78,11 +84,13 @@ def publish_files(
     publication: Publication,
     *,
     before_commit: BeforeCommit = unguarded,
+    look_at: LookAt = nothing_more,
     max_attempts: int = MAX_ATTEMPTS,
 ) -> PublicationOutcome:
     """`source` is the table that the files' paths begin at: staging, or the target itself.
 
-    `before_commit` is asked in each attempt, as the last thing before the log is written. Raises
+    `look_at` is given, in each attempt, the very table that the commit is a compare-and-swap on;
+    `before_commit` is asked as the last thing before the log is written. Raises
     `TargetMoved` when a day no longer holds what was reviewed, `StagingIncomplete` when a file is
     not what its log says, and `LostRace` when other writers won every attempt.
 
@@ -96,13 +104,16 @@ def publish_files(
         wait=wait_random_exponential(multiplier=FIRST_PAUSE_SECONDS, max=LONGEST_PAUSE_SECONDS),
         reraise=True,
     )
-    return retrying(lambda: _attempt(target, source, publication, before_commit, _number(retrying)))
+    return retrying(
+        lambda: _attempt(target, source, publication, look_at, before_commit, _number(retrying))
+    )
 
 
 def _attempt(
     target: Path,
     source: Path,
     publication: Publication,
+    look_at: LookAt,
     before_commit: BeforeCommit,
     number: int,
 ) -> PublicationOutcome:
@@ -111,7 +122,10 @@ def _attempt(
     landed = _landed(table, target, source, publication, state)
     if landed is not None:
         return AlreadyPublished(version=landed)
+    refuse_other_days(table, target, publication)
     compaction = _check_base(target, publication, state)
+    refuse_unseen(publication, state)
+    look_at(table)
     columns = columns_after(publication, state)
     adds = check_staged_files(target, source, publication, columns=columns)
     before_commit()
@@ -122,12 +136,11 @@ def _attempt(
         version = published_version(target, publication.publication_id)
         if version is None:
             raise
-    refuse_other_days(table, target, publication)
     return Published(
         version=version,
         row_count=sum(file.row_count for file in publication.files),
         files_added=len(publication.files),
-        files_removed=sum(len(files) for files in state.files.values()),
+        files_removed=count_replaced(publication, state),
         attempts=number,
         compaction=compaction,
     )
@@ -167,7 +180,8 @@ def _landed(
     if landed is not None:
         return landed
     own = paths_in_target(target, source, publication)
-    active = own & {file.path for files in state.files.values() for file in files}
+    held = (*state.files.values(), *state.others.values())
+    active = own & {file.path for files in held for file in files}
     if not active:
         return None
     if active == own:

@@ -15,7 +15,6 @@ def accepted_rows(
     rows = read_rows(
         platform.warehouse.table_path(table),
         columns=columns,
-        partition_column=platform.catalog.tables[table].partition_column,
         days=days,
     )
     return rows.to_pylist() if rows else []
