@@ -22,7 +22,8 @@ CORRECTED_MODES = (
 
 # Delta's names of the types whose values have one text, from which they can be read again.
 TYPES_WITH_A_TEXT = frozenset(
-    "string boolean byte short integer long float double date timestamp timestamp_ntz".split()
+    {"string", "boolean", "byte", "short", "integer", "long", "float", "double"}
+    | {"date", "timestamp", "timestamp_ntz"}
 )
 
 

@@ -21,7 +21,12 @@ PURE_PACKAGES = (
     backfill_platform.governance,
     backfill_platform.planner,
 )
-PURE_MODULES = ("backfill_platform.validator.gates", "backfill_platform.evidence.chain")
+PURE_MODULES = (
+    "backfill_platform.corrections.contract",
+    "backfill_platform.corrections.events",
+    "backfill_platform.evidence.chain",
+    "backfill_platform.validator.gates",
+)
 
 BLOCK_AND_IMPORT = """
 import importlib, sys
