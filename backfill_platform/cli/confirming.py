@@ -19,8 +19,7 @@ class Choice(Enum):
 
 
 def read_choice(*, dry_run: bool, confirm: bool) -> Choice:
-    if dry_run and confirm:
-        raise typer.BadParameter("give one of the two, not both", param_hint=_HINT)
+    refuse_both(dry_run=dry_run, confirm=confirm)
     if dry_run:
         return Choice.SHOW
     if confirm:
@@ -31,6 +30,11 @@ def read_choice(*, dry_run: bool, confirm: bool) -> Choice:
             param_hint=_HINT,
         )
     return Choice.ASK
+
+
+def refuse_both(*, dry_run: bool, confirm: bool) -> None:
+    if dry_run and confirm:
+        raise typer.BadParameter("give one of the two, not both", param_hint=_HINT)
 
 
 def may_act(choice: Choice, question: str) -> bool:

@@ -37,6 +37,7 @@ PANELS = {
     "Agree": ("approve", "reject"),
     "Carry out": ("run", "watch", "retry", "cancel", "compare", "publish", "rollback", "recover"),
     "Look": ("list", "status", "show", "validate", "history", "watermark", "verify"),
+    "Keep": ("retire",),
     "This machine": ("setup", "doctor", "up", "demo", "landing"),
 }
 _PANEL_OF = {verb: panel for panel, verbs in PANELS.items() for verb in verbs}

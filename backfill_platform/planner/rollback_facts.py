@@ -1,7 +1,7 @@
 """What somebody wants to be undone, and what the ledger and the target's log know about it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 
 from backfill_platform.domain.identity import RunId
@@ -44,6 +44,8 @@ class RollbackFacts:
     left: Mapping[date, str]  # fingerprints of what it left, where that can still be read
     before: Mapping[date, FormerDay]  # of the days that are still owed to it
     in_flight: tuple[RunInFlight, ...]
+    # Of the missing files, those that retention has removed: how that is said.
+    retired: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def owed(self, day: date) -> AcceptedPartition | None:
         """By which publication the day is still owed to the run, if it is."""

@@ -113,8 +113,10 @@ def _no_longer_there(facts: RollbackFacts, days: Iterable[date]) -> Iterator[str
     lacking = [day for day in days if facts.before[day].missing]
     if lacking:
         files = [file for day in lacking for file in facts.before[day].missing]
+        retired = sorted({facts.retired[file] for file in files if file in facts.retired})
+        went = f"were retired ({' and '.join(retired)})" if retired else "are gone"
         yield (
-            f"{len(files)} of the files that {name_days(lacking)} held before are gone "
+            f"{len(files)} of the files that {name_days(lacking)} held before {went} "
             f"({', '.join(files[:SHOWN_FILES])}); {_was_possible(facts, lacking)}"
         )
 

@@ -11,6 +11,7 @@ from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.runs import AcceptedPartition
 from backfill_platform.engine.loading import read_manifest
 from backfill_platform.engine.platform import Platform
+from backfill_platform.engine.retire.traces import retired_files
 from backfill_platform.lakehouse.delta_files import TableState
 from backfill_platform.lakehouse.delta_log import read_commit
 from backfill_platform.lakehouse.delta_tables import read_table_state
@@ -34,6 +35,7 @@ def gather_rollback_facts(platform: Platform, request: RollbackRequest) -> Rollb
     returned = returned_versions(rollbacks)
     histories = _histories(platform, undone)
     owed = _owed(histories, undone, returned)
+    before = _before(path, owed)
     return RollbackFacts(
         now=now,
         undone=undone,
@@ -45,8 +47,11 @@ def gather_rollback_facts(platform: Platform, request: RollbackRequest) -> Rollb
         ),
         target=_target_facts(path, undone.target.partitions),
         left=_left(path, owed),
-        before=_before(path, owed),
+        before=before,
         in_flight=platform.ledger.runs_in_flight(table, now),
+        retired=retired_files(
+            platform.ledger, table, (file for one in before.values() for file in one.missing)
+        ),
     )
 
 

@@ -41,6 +41,7 @@ from backfill_platform.engine.plan.planning import keep_plan
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.publish.fencing import fenced
 from backfill_platform.engine.records import keep_record
+from backfill_platform.engine.retire.traces import refuse_while_retiring
 from backfill_platform.engine.rollback.planning import state_of_plan
 from backfill_platform.engine.rollback.returned_rows import returned_rows
 from backfill_platform.lakehouse.delta_tables import published_version
@@ -134,6 +135,8 @@ def _refuse_what_may_not_begin(platform: Platform, manifest: Manifest) -> None:
 def _commit(platform: Platform, manifest: Manifest) -> int:
     """Intent, then commit; the fact is recorded by whoever finds the commit in the log."""
     publication = _publication(platform, manifest)
+    returning = (file.path for file in publication.files)
+    refuse_while_retiring(platform.ledger, publication.table, returning)
     keep_plan(platform, manifest)
     with fenced(platform, manifest, manifest.target.partitions) as guard:
         for state, following, cause in _ROAD:
