@@ -6,7 +6,7 @@ target is the publisher's.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,6 +31,7 @@ from backfill_platform.domain.errors import (
 from backfill_platform.domain.modes import VersionColumn
 from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.publications import DataFile
+from backfill_platform.domain.schema_changes import SchemaChange, compare_schemas
 from backfill_platform.lakehouse.delta_files import TableState, table_columns, table_state
 from backfill_platform.lakehouse.delta_log import read_statistics
 from backfill_platform.lakehouse.delta_protocol import refuse_unsupported, refuse_unsupported_types
@@ -50,11 +51,14 @@ def create_table(
     extra_columns: tuple[Column, ...] = LINEAGE_COLUMNS,
     rollback_window: str = DEFAULT_ROLLBACK_WINDOW,
     configuration: Mapping[str, str] | None = None,
+    planned: Collection[SchemaChange] = (),
 ) -> None:
-    """A target table. Doing it twice equals doing it once; another schema is refused."""
+    """A target table. Doing it twice equals doing it once; another schema is refused, unless all
+    that differs is planned: a publication changes it then, and not before."""
     columns = (*contract.columns, *extra_columns, *version_columns(version_column))
     properties = {"delta.deletedFileRetentionDuration": rollback_window, **(configuration or {})}
-    _create(path, columns, _partitioned_by(partition_column, version_column), properties)
+    partitioned_by = _partitioned_by(partition_column, version_column)
+    _create(path, columns, partitioned_by, properties, planned)
 
 
 def create_staging_table(
@@ -182,9 +186,13 @@ def _partitioned_by(partition_column: str, version_column: VersionColumn | None)
 
 
 def _create(
-    path: Path, columns: tuple[Column, ...], partitioned_by: list[str], properties: dict[str, str]
+    path: Path,
+    columns: tuple[Column, ...],
+    partitioned_by: list[str],
+    properties: dict[str, str],
+    planned: Collection[SchemaChange] = (),
 ) -> None:
-    if _exists_alike(path, columns, partitioned_by):
+    if _exists_alike(path, columns, partitioned_by, planned):
         return
     schema = delta_schema(path, columns)
     try:
@@ -193,16 +201,18 @@ def _create(
         )
     except LIBRARY_ERRORS as error:
         # Somebody else may have created it in between; then theirs has to be alike.
-        if not _exists_alike(path, columns, partitioned_by):
+        if not _exists_alike(path, columns, partitioned_by, planned):
             raise translated(error, path) from error
 
 
-def _exists_alike(path: Path, columns: tuple[Column, ...], wanted: list[str]) -> bool:
+def _exists_alike(
+    path: Path, columns: tuple[Column, ...], wanted: list[str], planned: Collection[SchemaChange]
+) -> bool:
     table = open_table(path)
     if table is None:
         return False
     partitioned_by = table.metadata().partition_columns
-    problems = [*_column_problems(table_columns(table), columns)]
+    problems = _column_problems(table_columns(table), columns, planned)
     if partitioned_by != wanted:
         problems.append(f"it is partitioned by {partitioned_by} and not by {wanted}")
     if problems:
@@ -210,23 +220,27 @@ def _exists_alike(path: Path, columns: tuple[Column, ...], wanted: list[str]) ->
             subject=str(path),
             field="schema",
             problem=f"the table exists with another schema: {'; '.join(problems)}. "
-            "Declare what it holds, or plan a migration",
+            "Declare what it holds, or plan a run that changes it",
         )
     return True
 
 
-def _column_problems(found: tuple[Column, ...], declared: tuple[Column, ...]) -> list[str]:
+def _column_problems(
+    found: tuple[Column, ...], declared: tuple[Column, ...], planned: Collection[SchemaChange]
+) -> list[str]:
     there = {column.name: column for column in found}
     wanted = {column.name: column for column in declared}
-    return [
-        *(f"column {name!r} is missing" for name in wanted if name not in there),
-        *(f"column {name!r} is not declared" for name in there if name not in wanted),
-        *(
-            f"column {name!r} is {_shape(there[name])} and not {_shape(wanted[name])}"
-            for name in wanted
-            if name in there and there[name] != wanted[name]
-        ),
-    ]
+    changes = compare_schemas(found, declared)
+    differing = dict.fromkeys(one.column for one in changes if one not in planned)
+    return [_column_problem(name, there.get(name), wanted.get(name)) for name in differing]
+
+
+def _column_problem(name: str, found: Column | None, wanted: Column | None) -> str:
+    if found is None:
+        return f"column {name!r} is missing"
+    if wanted is None:
+        return f"column {name!r} is not declared"
+    return f"column {name!r} is {_shape(found)} and not {_shape(wanted)}"
 
 
 def _shape(column: Column) -> str:

@@ -108,8 +108,15 @@ def _create_tables(platform: Platform, manifest: Manifest) -> None:
     spec, contract = platform.catalog.tables[table], platform.catalog.contracts[table]
     target = platform.warehouse.table_path(table)
     staging = platform.warehouse.staging_path(table, manifest.run_id)
-    create_table(target, contract, partition_column=spec.partition_column)
-    create_staging_table(staging, contract, partition_column=spec.partition_column)
+    day, version = spec.partition_column, spec.version_column
+    create_table(
+        target,
+        contract,
+        partition_column=day,
+        version_column=version,
+        planned=manifest.target.schema_changes,
+    )
+    create_staging_table(staging, contract, partition_column=day, version_column=version)
 
 
 def _why_approved(manifest: Manifest) -> str:

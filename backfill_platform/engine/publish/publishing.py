@@ -37,6 +37,7 @@ from backfill_platform.engine.carry_out.progress import (
 from backfill_platform.engine.loading import load_manifest, read_manifest
 from backfill_platform.engine.plan.target_schema import declared_columns
 from backfill_platform.engine.platform import Platform
+from backfill_platform.engine.publish.announcing import tell_or_leave
 from backfill_platform.engine.publish.cutoff import unchanged_days
 from backfill_platform.engine.publish.fencing import fenced
 from backfill_platform.engine.publish.permission import refuse_publication
@@ -94,6 +95,7 @@ def publish_partitions(
     advance_run(platform, manifest)
     supersede_runs(platform, manifest)
     keep_publication(platform, run_id, days, done)
+    tell_or_leave(platform, manifest)
     return done
 
 
