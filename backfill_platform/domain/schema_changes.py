@@ -7,7 +7,7 @@ a change asks of the old rows is judged in `planner.schema_reasons`.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -46,6 +46,7 @@ class SchemaChange:
 
 
 _K = SchemaChangeKind
+_NULLS_AFTER = {_K.ADDED: True, _K.RELAXED: True, _K.TIGHTENED: False}
 _INTEGERS = ("byte", "short", "integer", "long")
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 
@@ -70,6 +71,25 @@ def compare_schemas(
         for name in sorted(there.keys() | wanted.keys())
         for kind in _kinds(there.get(name), wanted.get(name))
     )
+
+
+def apply_changes(
+    columns: tuple[Column, ...], changes: Iterable[SchemaChange]
+) -> tuple[Column, ...]:
+    """The columns once all of this has happened to them; what has happened already stays."""
+    after = {column.name: column for column in columns}
+    for change in changes:
+        if change.after is None:
+            after.pop(change.column, None)
+            continue
+        there = after.get(change.column)
+        may_be_null = there is None or there.is_nullable
+        after[change.column] = Column(
+            name=change.column,
+            type=change.after,
+            is_nullable=_NULLS_AFTER.get(change.kind, may_be_null),
+        )
+    return tuple(after.values())
 
 
 def is_widening(before: str, after: str) -> bool:

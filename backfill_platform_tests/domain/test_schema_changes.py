@@ -11,6 +11,7 @@ from backfill_platform.domain.schema_changes import (
     SchemaChange,
     SchemaChangeKind,
     alike_names,
+    apply_changes,
     compare_schemas,
     is_widening,
 )
@@ -74,6 +75,16 @@ def test_what_is_widened_one_way_is_narrowed_the_other_way(before, after):
     widened = {one.column for one in compare_schemas(before, after) if one.kind is K.WIDENED}
     narrowed = {one.column for one in compare_schemas(after, before) if one.kind is K.NARROWED}
     assert widened <= narrowed
+
+
+@given(schemas, schemas)
+def test_columns_with_the_changes_applied_are_the_new_ones(before, after):
+    assert {*apply_changes(before, compare_schemas(before, after))} == {*after}
+
+
+@given(schemas, schemas)
+def test_changes_that_have_happened_already_change_nothing_more(before, after):
+    assert {*apply_changes(after, compare_schemas(before, after))} == {*after}
 
 
 def test_a_change_names_both_types():

@@ -7,11 +7,12 @@ from datetime import date
 from pathlib import Path
 
 import pyarrow as pa
-from deltalake import CommitProperties, write_deltalake
+from deltalake import CommitProperties, DeltaTable, write_deltalake
 
 from backfill_platform.domain.chunks import ChunkCounts, ClaimedChunk
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.measurements import PartitionMeasurement
+from backfill_platform.domain.modes import VersionColumn
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.verdicts import Gate, Outcome, Verdict
 from backfill_platform.engine.carry_out.progress import advance_run, begin_staging
@@ -44,7 +45,9 @@ def _stage_chunk(platform: Platform, manifest: Manifest, days: DayRange, meters:
     begin_staging(platform, manifest)
     staging = platform.warehouse.staging_path(manifest.target.table, manifest.run_id)
     of_chunk = {day: named for day, named in meters.items() if day in days}
-    write_rows(staging, of_chunk, run_id=manifest.run_id)
+    write_rows(
+        staging, of_chunk, run_id=manifest.run_id, output_version=manifest.target.output_version
+    )
     measured = [_measured(day, of_chunk.get(day, ())) for day in days]
     output_count = sum(one.row_count for one in measured)
     platform.ledger.finish_chunk_staging(
@@ -60,7 +63,9 @@ def _stage_chunk(platform: Platform, manifest: Manifest, days: DayRange, meters:
     keep_verdicts(platform, manifest.run_id, days, passed)
 
 
-def write_rows(path: Path, meters: Meters, *, run_id: str, said: str = "") -> None:
+def write_rows(
+    path: Path, meters: Meters, *, run_id: str, said: str = "", output_version: str | None = None
+) -> None:
     """An append; what is not a run's own writes with its name and some word of its own."""
     rows = [(day, meter) for day, named in meters.items() for meter in named]
     table = pa.table(
@@ -73,10 +78,24 @@ def write_rows(path: Path, meters: Meters, *, run_id: str, said: str = "") -> No
             "input_snapshot": ["1"] * len(rows),
             "processing_mode": ["BACKFILL"] * len(rows),
             "reference_data_version": pa.array([None] * len(rows), pa.string()),
+            **{column: [output_version] * len(rows) for column in VersionColumn if output_version},
         }
     )
     properties = CommitProperties(custom_metadata={"userMetadata": said} if said else None)
-    write_deltalake(path, table, mode="append", commit_properties=properties)
+    write_deltalake(path, _in_columns_of(path, table), mode="append", commit_properties=properties)
+
+
+def _in_columns_of(path: Path, rows: pa.Table) -> pa.Table:
+    """A column that only the table at `path` has says of each row what its meter is."""
+    wanted = pa.schema(DeltaTable(path).schema().to_arrow())
+    return pa.table(
+        {
+            field.name: rows[field.name if field.name in rows.column_names else "meter"].cast(
+                field.type
+            )
+            for field in wanted
+        }
+    )
 
 
 def _claim(platform: Platform, manifest: Manifest, days: DayRange) -> ClaimedChunk:
