@@ -20,6 +20,7 @@ from backfill_platform.domain.runs import PublicationFact, PublicationRecord, Ru
 from backfill_platform.engine.carry_out.progress import due_state
 from backfill_platform.engine.loading import read_manifest
 from backfill_platform.engine.platform import Platform
+from backfill_platform.engine.publish.announcing import untold
 from backfill_platform.engine.publish.publishing import WHOLE_RUN
 from backfill_platform.engine.records import bundle
 from backfill_platform.engine.recover.liveness import is_gone
@@ -37,6 +38,7 @@ from backfill_platform.engine.recover.remedies import (
     RecordLanding,
     Remedy,
     StandBack,
+    TellUntold,
 )
 from backfill_platform.evidence.chain import EvidenceRecord
 from backfill_platform.lakehouse.delta_tables import published_version
@@ -59,11 +61,11 @@ class Diagnosis:
 
 def diagnose(platform: Platform, run_id: RunId) -> Diagnosis:
     case = _Case(platform, platform.ledger.run(run_id))
-    groups = (_plan(case), _outcomes(case), _chunks(case), _state(case), _end(case))
-    found = next((remedies for group in groups if (remedies := tuple(group))), None)
+    settled = (_plan(case), _outcomes(case), _chunks(case), _state(case), _end(case))
+    groups = (*settled, _evidence(case), _announcements(case))
     return Diagnosis(
         run=case.record,
-        remedies=tuple(_evidence(case)) if found is None else found,
+        remedies=next((remedies for group in groups if (remedies := tuple(group))), ()),
         left_alone=tuple(case.left_alone()),
     )
 
@@ -291,3 +293,9 @@ def _evidence_of_no_change(case: _Case) -> Iterator[KeepPublication]:
         return
     for days in untold:
         yield KeepPublication(days=PartitionSet.of_range(days), changed=(), version=None)
+
+
+def _announcements(case: _Case) -> Iterator[TellUntold]:
+    landed = untold(case.platform, case.manifest) if case.landed else ()
+    if landed:
+        yield TellUntold(publications=tuple(one.intent.publication_id for one in landed))

@@ -26,6 +26,7 @@ from backfill_platform.engine.carry_out.progress import (
 from backfill_platform.engine.consent.consents import hold_for_publication
 from backfill_platform.engine.loading import read_manifest
 from backfill_platform.engine.platform import Platform
+from backfill_platform.engine.publish.announcing import announce_run
 from backfill_platform.engine.publish.fencing import fenced
 from backfill_platform.engine.publish.publishing import record_landed
 from backfill_platform.engine.recover.diagnosis import Diagnosis, diagnose
@@ -44,6 +45,7 @@ from backfill_platform.engine.recover.remedies import (
     RecordLanding,
     Remedy,
     StandBack,
+    TellUntold,
 )
 from backfill_platform.engine.rollback.rolling_back import roll_back
 from backfill_platform.lakehouse.delta_tables import published_version
@@ -134,6 +136,8 @@ def _carry_out(platform: Platform, manifest: Manifest, remedy: Remedy) -> None:
             _settle_run(platform, manifest, remedy)
         case KeepPlan() | KeepVerdicts() | KeepPublication():
             complete_evidence(platform, manifest, remedy)
+        case TellUntold():
+            announce_run(platform, manifest.run_id)
         case _:
             assert_never(remedy)
 

@@ -131,6 +131,16 @@ class KeepPublication:
         return f"the evidence lacks the publication of {self.days}: keep it"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TellUntold:
+    """It landed, and those who follow the table's topic do not know it."""
+
+    publications: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{' and '.join(self.publications)}: tell the topic what came and what went"
+
+
 Remedy = (
     RecordLanding
     | GiveUp
@@ -144,4 +154,5 @@ Remedy = (
     | KeepPlan
     | KeepVerdicts
     | KeepPublication
+    | TellUntold
 )
