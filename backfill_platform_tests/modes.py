@@ -3,6 +3,8 @@
 landing.readings ─► bronze.readings   REPLACE_PARTITIONS, as everywhere else
                  ─► silver.once       APPEND_ONLY
                  ─► silver.latest     MERGE_BY_KEY
+                 ─► silver.whole      REPLACE_PARTITIONS, each run in one commit
+                 ─► silver.swapped    SHADOW_SWAP
 """
 
 import pandera.pyspark as pa
@@ -11,13 +13,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from backfill_platform.domain.catalog import Declarations
-from backfill_platform.domain.modes import LiveConflicts, PublishMode
+from backfill_platform.domain.modes import LiveConflicts, PublishMode, PublishScope
 from backfill_platform.domain.tables import Input, KeyedMerge, Reconciliation, TableSpec
 from backfill_platform.domain.transforms import Frames, TransformContext, TransformVersion
 from backfill_platform_tests import readings
 from backfill_platform_tests.readings import LANDING, START, Readings
 
 ONCE, LATEST = "silver.once", "silver.latest"
+WHOLE, SWAPPED = "silver.whole", "silver.swapped"
 
 
 class Latest(pa.DataFrameModel):
@@ -89,5 +92,7 @@ DECLARATIONS = Declarations(
             transforms=(_version(read_changes),),
             reconciliation=Reconciliation(from_inputs=count_keys, from_output={"rows": "count(*)"}),
         ),
+        _table("whole", PublishMode.REPLACE_PARTITIONS, publish_scope=PublishScope.WHOLE_RUN),
+        _table("swapped", PublishMode.SHADOW_SWAP),
     ),
 )

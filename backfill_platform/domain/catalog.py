@@ -19,7 +19,7 @@ from backfill_platform.domain.declared_privacy import (
 from backfill_platform.domain.declared_publication import check_publication
 from backfill_platform.domain.errors import DeclarationInvalid
 from backfill_platform.domain.limits import Limits
-from backfill_platform.domain.modes import Classification
+from backfill_platform.domain.modes import Classification, PublishScope
 from backfill_platform.domain.partitions import Boundary
 from backfill_platform.domain.privacy import DeletionList
 from backfill_platform.domain.tables import FileSource, ReferenceData, TableSpec
@@ -151,6 +151,7 @@ def _check_boundary(spec: TableSpec) -> None:
 def _check_rules(spec: TableSpec) -> None:
     _check_word(spec, spec.full_name, "classification", Classification)
     _check_word(spec, spec.full_name, "limits", Limits)
+    _check_word(spec, spec.full_name, "publish_scope", PublishScope)
     _check_retention(spec.full_name, spec.retention_days)
     for problem in spec.limits.problems:
         raise _invalid(spec.full_name, "limits", problem)

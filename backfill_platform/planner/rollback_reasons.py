@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 
 from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.modes import PublishMode
 from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.publications import EMPTY_PARTITION
 from backfill_platform.planner.owed import current_entry
@@ -38,6 +39,7 @@ def rollback_reasons(request: RollbackRequest, facts: RollbackFacts) -> Iterator
     owed = [day for day in asked if facts.owed(day) is not None]
     yield from _written_by_others(facts, owed)
     yield from _no_longer_there(facts, owed)
+    yield from _part_of_swap(facts, asked)
     yield from _held_by_others(facts, asked)
 
 
@@ -124,6 +126,17 @@ def _no_longer_there(facts: RollbackFacts, days: Iterable[date]) -> Iterator[str
 def _was_possible(facts: RollbackFacts, days: Iterable[date]) -> str:
     until = facts.possible_until(days)
     return f"that was sure until {until:%Y-%m-%d %H:%M} UTC; restate these days with a new run"
+
+
+def _part_of_swap(facts: RollbackFacts, days: Iterable[date]) -> Iterator[str]:
+    """Invariant: what took the place of a whole table gives it back as a whole
+    (test_a_part_of_a_swap_is_not_rolled_back)."""
+    staying = frozenset(facts.histories) - frozenset(days)
+    if facts.undone.target.publish_mode is PublishMode.SHADOW_SWAP and staying:
+        yield (
+            f"{facts.undone.run_id} took the place of the whole table, so it is rolled back as a "
+            f"whole, and {name_days(staying)} would stay; leave `--days` out"
+        )
 
 
 def _held_by_others(facts: RollbackFacts, days: Iterable[date]) -> Iterator[str]:

@@ -20,6 +20,7 @@ from backfill_platform.domain.errors import (
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.manifests import Manifest
+from backfill_platform.domain.modes import PublishMode
 from backfill_platform.domain.publications import Publication
 from backfill_platform.domain.runs import (
     AcceptedPartition,
@@ -200,6 +201,7 @@ def _publication(platform: Platform, manifest: Manifest) -> Publication:
             "manifest_digest": manifest.digest,
             "requested_by": manifest.requested_by,
         },
+        is_whole_table=manifest.target.publish_mode is PublishMode.SHADOW_SWAP,
     )
 
 
