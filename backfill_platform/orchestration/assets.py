@@ -26,6 +26,14 @@ from backfill_platform.orchestration.launches import (
     open_launched_run,
     stages_too,
 )
+from backfill_platform.orchestration.materializations import (
+    CHECKSUM,
+    DELTA_VERSION,
+    ROW_COUNT,
+    content_version,
+    partition_metadata,
+    run_metadata,
+)
 from backfill_platform.orchestration.partitions import daily_partitions, step_days
 
 
@@ -72,7 +80,7 @@ def make_staging_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
             chunk = stage_days(platform, pyspark.spark_session, manifest.run_id, step_days(context))
         for day, metadata in _staged_by_day(chunk):
             context.add_asset_metadata(metadata, staging_key(spec), day)
-        return dg.MaterializeResult(metadata=_run_metadata(platform, manifest))
+        return dg.MaterializeResult(metadata=run_metadata(platform.evidence, manifest))
 
     return stage
 
@@ -100,7 +108,8 @@ def make_publish_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
         for day, metadata in _published_by_day(done):
             context.add_asset_metadata(metadata, table_key(spec.full_name), day)
         return dg.MaterializeResult(
-            metadata=_run_metadata(platform, manifest) | _publication_metadata(done)
+            metadata=run_metadata(platform.evidence, manifest) | _publication_metadata(done),
+            data_version=content_version(done.accepted),
         )
 
     return publish
@@ -119,42 +128,22 @@ def _run_tags(manifest: Manifest) -> dict[str, str]:
     }
 
 
-def _run_metadata(platform: Platform, manifest: Manifest) -> dict[str, Any]:
-    transform = manifest.transform
-    return {
-        "run": manifest.run_id,
-        "reason": manifest.reason,
-        "transform": f"{transform.name}/{transform.version}",
-        "manifest digest": manifest.digest,
-        "input": manifest.input_snapshot,
-        "reference data": manifest.reference_data_version or "none",
-        "evidence": dg.MetadataValue.path(platform.evidence / manifest.run_id),
-    }
-
-
 def _staged_by_day(chunk: StagedChunk) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for measured in chunk.staged:
         yield (
             measured.day.isoformat(),
-            {"dagster/row_count": measured.row_count, "checksum": measured.checksum},
+            {ROW_COUNT: measured.row_count, CHECKSUM: measured.checksum},
         )
 
 
 def _published_by_day(done: ChunkPublication) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for accepted in done.accepted:
-        yield (
-            accepted.day.isoformat(),
-            {
-                "dagster/row_count": accepted.row_count,
-                "checksum": accepted.checksum,
-                "accepted run": accepted.run_id,
-            },
-        )
+        yield accepted.day.isoformat(), partition_metadata(accepted)
 
 
 def _publication_metadata(done: ChunkPublication) -> dict[str, Any]:
     return {
         "partitions changed": len(done.changed),
         "partitions equal to the accepted ones": len(done.unchanged),
-        "delta version": "as before" if done.version is None else done.version,
+        DELTA_VERSION: "as before" if done.version is None else done.version,
     }

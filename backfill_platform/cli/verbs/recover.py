@@ -1,5 +1,10 @@
-"""Verb `recover`: finishes what a crash left half done, as the target's log decides. No JVM."""
+"""Verb `recover`: finishes what a crash left half done, as the target's log decides. No JVM.
 
+At last Dagster is told, where there is one, what is accepted now and it does not show.
+"""
+
+from collections.abc import Iterable
+from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +16,12 @@ from backfill_platform.cli.figures import show_count
 from backfill_platform.cli.opening import find_run, open_everything
 from backfill_platform.cli.options import Confirm, DryRun, Json
 from backfill_platform.cli.output import emit, show
+from backfill_platform.cli.telling_dagster import (
+    Telling,
+    count_untold,
+    tell_dagster,
+    warn_if_untold,
+)
 from backfill_platform.domain.plain import to_plain
 
 if TYPE_CHECKING:
@@ -31,7 +42,7 @@ def recover(
     """Finish what a crash left half done; publishes nothing, and again does nothing.
 
     What the target's log holds is recorded, with all that follows from it. What it does not hold is
-    given up, so that it may be published again.
+    given up, so that it may be published again. Dagster is told what it does not show.
     """
     choice = read_choice(dry_run=dry_run, confirm=confirm)
     from backfill_platform.engine.recover.recovering import find_half_done
@@ -40,10 +51,12 @@ def recover(
     run_id = find_run(platform.ledger, run).run_id if run else None
     if choice is not Choice.ACT:
         found = find_half_done(platform, run_id)
-        if choice is Choice.SHOW or not any(one.remedies for one in found):
-            _tell(found, run_id, "would be done", as_json=as_json)
+        untold = count_untold(platform, _tables(platform, run_id))
+        is_well = not untold.partitions and not any(one.remedies for one in found)
+        if choice is Choice.SHOW or is_well:
+            _tell(found, untold, run_id, done=False, as_json=as_json)
             return
-        show(_screen(found, run_id, "would be done"))
+        show(_screen(found, untold, run_id, done=False))
     if may_act(choice, "Recover?"):
         _act(platform, run_id, as_json=as_json)
 
@@ -51,17 +64,36 @@ def recover(
 def _act(platform: "Platform", run_id: "RunId | None", *, as_json: bool) -> None:
     from backfill_platform.engine.recover import recovering
 
-    _tell(recovering.recover(platform, run_id), run_id, "done", as_json=as_json)
+    found = recovering.recover(platform, run_id)
+    told = tell_dagster(platform, _tables(platform, run_id))
+    _tell(found, told, run_id, done=True, as_json=as_json)
+
+
+def _tables(platform: "Platform", run_id: "RunId | None") -> "dict[str, Iterable[date]]":
+    """Of a run its own days; else all that was ever accepted, in the tables of the newest runs."""
+    from backfill_platform.engine.recover.recovering import NEWEST
+
+    if run_id is not None:
+        record = platform.ledger.run(run_id)
+        return {record.table: record.days or ()}
+    tables = sorted({run.table for run in platform.ledger.runs(limit=NEWEST)})
+    return {table: platform.ledger.table_history(table) for table in tables}
 
 
 def _tell(
-    found: tuple["Recovery", ...], run_id: "RunId | None", when: str, *, as_json: bool
+    found: tuple["Recovery", ...],
+    dagster: Telling,
+    run_id: "RunId | None",
+    *,
+    done: bool,
+    as_json: bool,
 ) -> None:
     if as_json:
         emit([_document(one) for one in found if run_id or not one.is_well])
     else:
-        show(_screen(found, run_id, when))
-    if any(one.problem for one in found):
+        show(_screen(found, dagster, run_id, done=done))
+    warn_if_untold(dagster, run_id or "")
+    if dagster.problem or any(one.problem for one in found):
         raise typer.Exit(1)
 
 
@@ -74,8 +106,14 @@ def _document(one: "Recovery") -> dict[str, Any]:
     return {**to_plain(one), "remedies": remedies, "is_well": one.is_well}
 
 
-def _screen(found: tuple["Recovery", ...], run_id: "RunId | None", when: str) -> Text:
+def _screen(
+    found: tuple["Recovery", ...], dagster: Telling, run_id: "RunId | None", *, done: bool
+) -> Text:
+    when = "done" if done else "would be done"
     lines = [line for one in found if run_id or not one.is_well for line in _lines(one, when)]
+    if dagster.partitions:
+        count = show_count(dagster.partitions, "partition")
+        lines.append(Text(f"Dagster, {when}: tell it what is accepted of {count}"))
     if run_id is None:
         well = sum(one.is_well for one in found)
         lines.append(Text(f"{well:,} of {show_count(len(found), 'run')} are well."))

@@ -17,6 +17,7 @@ from backfill_platform.cli.options import Confirm, DryRun, Json, Run, os_user
 from backfill_platform.cli.output import emit, make_console, show, show_next
 from backfill_platform.cli.plan_options import Reason, RequestedBy, Ticket, parse_scope
 from backfill_platform.cli.plan_screen import plan_screen
+from backfill_platform.cli.telling_dagster import tell_dagster, warn_if_untold
 from backfill_platform.domain.errors import ApprovalMissing
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.partitions import PartitionSet
@@ -123,29 +124,39 @@ def _again(request: RollbackRequest) -> str:
 
 
 def _tell_done(platform: "Platform", done: "RolledBack", *, as_json: bool) -> None:
-    manifest, undone = done.manifest, done.undone
-    state = platform.ledger.run(manifest.run_id).state
-    days = manifest.target.partitions
+    """Said before Dagster hears of it, which takes longer than the rollback."""
+    manifest = done.manifest
+    if not as_json:
+        show(_sentence(done))
+    told = tell_dagster(platform, {manifest.target.table: manifest.target.partitions})
     if as_json:
-        emit(
-            {
-                **_document(manifest, state),
-                "undone": {"run_id": undone.run_id, "state": undone.state},
-                "delta_version": done.version,
-                "accepted": to_plain(done.accepted),
-            }
-        )
-        return
-    show(
-        Text.assemble(
-            "Rolled back by ",
-            (manifest.run_id, "bold"),
-            f", in version {done.version}: {show_count(len(days), 'partition')} "
-            f"({show_days(days)}) of {manifest.target.table} hold again what they held before "
-            f"{undone.run_id}, which is {undone.state}.",
-        )
+        emit({**_document_of(platform, done), "dagster": told.catalog})
+    elif told.partitions:
+        show(Text(str(told), style="dim"))
+    warn_if_untold(told, manifest.run_id)
+    if not as_json:
+        show_next((f"backfill history {manifest.target.table}",))
+
+
+def _sentence(done: "RolledBack") -> Text:
+    manifest, undone = done.manifest, done.undone
+    days = manifest.target.partitions
+    return Text.assemble(
+        "Rolled back by ",
+        (manifest.run_id, "bold"),
+        f", in version {done.version}: {show_count(len(days), 'partition')} "
+        f"({show_days(days)}) of {manifest.target.table} hold again what they held before "
+        f"{undone.run_id}, which is {undone.state}.",
     )
-    show_next((f"backfill history {manifest.target.table}",))
+
+
+def _document_of(platform: "Platform", done: "RolledBack") -> dict[str, Any]:
+    return {
+        **_document(done.manifest, platform.ledger.run(done.manifest.run_id).state),
+        "undone": {"run_id": done.undone.run_id, "state": done.undone.state},
+        "delta_version": done.version,
+        "accepted": to_plain(done.accepted),
+    }
 
 
 def _document(manifest: Manifest, state: str | None) -> dict[str, Any]:
