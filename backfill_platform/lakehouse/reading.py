@@ -27,6 +27,19 @@ def read_latest(
     return spark.read.format("delta").load(str(path)).where(within(partition_column, days))
 
 
+def in_columns_of(rows: DataFrame, other: DataFrame) -> DataFrame:
+    """What was written before the columns changed, in the columns of now: null where there was no
+    such column, or where its value does not fit."""
+    return rows.select(
+        *(
+            (F.col(field.name) if field.name in rows.columns else F.lit(None))
+            .try_cast(field.dataType)
+            .alias(field.name)
+            for field in other.schema.fields
+        )
+    )
+
+
 def within(partition_column: str, days: DayRange) -> Column:
     """A filter on the bare column, so that Delta skips every other partition."""
     column = F.col(partition_column)

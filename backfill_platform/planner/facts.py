@@ -25,6 +25,7 @@ class InputFacts:
     files: Mapping[date, str]
     rows: Mapping[date, int]
     bytes: Mapping[date, int]
+    columns: tuple[Column, ...] | None = None  # of a table, as the snapshot has them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

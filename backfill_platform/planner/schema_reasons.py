@@ -60,6 +60,7 @@ def _otherwise(draft: Draft) -> str:
 def _notes(draft: Draft, known: SchemaFacts | None) -> Iterator[Note]:
     changes = planned_changes(draft)
     yield from _unchanged_notes(draft, changes)
+    yield from _input_notes(draft)
     if known is None:
         return
     for change in changes:
@@ -83,6 +84,23 @@ def _unchanged_notes(draft: Draft, changes: Iterable[SchemaChange]) -> Iterator[
             f"`--accept-schema-change {column}` names a column of {draft.intent.table} that does "
             f"not change; {what}. Leave it out",
         )
+
+
+def _input_notes(draft: Draft) -> Iterator[Note]:
+    """An input whose own run has still to change its columns is read as it is."""
+    for used in draft.spec.inputs:
+        columns = draft.facts.inputs[used.name].columns
+        if columns is None:
+            continue
+        there = {column.name: column.type for column in columns}
+        declared = draft.catalog.contracts[used.name].columns
+        behind = [one.name for one in declared if there.get(one.name) != one.type]
+        if behind:
+            yield (
+                Severity.WARN,
+                f"{used.name} does not have {', '.join(map(repr, behind))} as declared yet, and is "
+                "read as it is; publish a run of it first, and plan this one then",
+            )
 
 
 def _consent_note(draft: Draft, change: SchemaChange) -> Note:

@@ -15,6 +15,7 @@ from backfill_platform.domain.schema_changes import SchemaChange, SchemaChangeKi
 from backfill_platform.planner.facts import Facts, SchemaFacts
 from backfill_platform_tests.declarations import SCHEMA
 from backfill_platform_tests.planner.worlds import (
+    FACTS,
     INTENT,
     MARCH,
     finding,
@@ -158,6 +159,15 @@ def test_a_new_column_that_takes_no_null_needs_consent_and_every_partition():
     said = reasons(facts=facts, catalog=WHOLE)
     assert "`--accept-schema-change case_id`" in said
     assert "may hold nulls in 'case_id'" in said
+
+
+def test_an_input_that_is_behind_its_declaration_is_a_warning():
+    former = tuple(column for column in SCHEMA.columns if column.name != "amount")
+    behind = replace(FACTS.inputs["landing.events"], columns=former)
+    facts = replace(FACTS, inputs={"landing.events": behind})
+    found = finding(Check.SCHEMA_KEPT, facts=facts)
+    assert found.severity is Severity.WARN
+    assert found.message.startswith("landing.events does not have 'amount' as declared yet")
 
 
 def test_a_name_that_differs_in_case_alone_is_refused():

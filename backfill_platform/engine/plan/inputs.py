@@ -103,4 +103,5 @@ def _table_facts(platform: Platform, table: str, days: DayRange) -> InputFacts:
         files={},
         rows=held.row_counts if held else {},
         bytes=held.byte_counts if held else {},
+        columns=held.columns if held else None,
     )

@@ -12,7 +12,7 @@ from backfill_platform.engine.carry_out.staging import staged_rows
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.publish.comparisons import record_comparison, staged_chunks
-from backfill_platform.lakehouse.reading import read_latest, read_pinned
+from backfill_platform.lakehouse.reading import in_columns_of, read_latest, read_pinned
 from backfill_platform.validator.diff import count_changes
 
 
@@ -47,11 +47,15 @@ def compare_with_base(
     contract = platform.catalog.contracts[spec.full_name]
     target = platform.warehouse.table_path(spec.full_name)
     base_version = manifest.target.base_version
-    return count_changes(
+    accepted = (
         read_latest(spark, target, spec.partition_column, days).limit(0)
         if base_version is None
-        else read_pinned(spark, target, base_version, spec.partition_column, days),
-        staged_rows(platform, spark, manifest, days),
+        else read_pinned(spark, target, base_version, spec.partition_column, days)
+    )
+    staged = staged_rows(platform, spark, manifest, days)
+    return count_changes(
+        in_columns_of(accepted, staged),
+        staged,
         keys=spec.keys,
         columns=contract.column_names,
         dimension=dimension,
