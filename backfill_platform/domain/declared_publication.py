@@ -77,8 +77,8 @@ def _check_merge(spec: TableSpec, contract: Contract) -> None:
         raise _invalid(
             spec,
             "merge",
-            f"version_column {version.name!r} is of type {version.type}, which has no reliable order; "
-            "use an integer, a decimal, a date or a timestamp",
+            f"version_column {version.name!r} is of type {version.type}, which has no reliable "
+            "order; use an integer, a decimal, a date or a timestamp",
         )
     _check_operation(spec, contract, spec.merge)
 
@@ -93,7 +93,8 @@ def _check_operation(spec: TableSpec, contract: Contract, merge: KeyedMerge) -> 
         raise _invalid(
             spec,
             "merge",
-            f"operation_column {operation.name!r} is of type {operation.type}; operations are words",
+            f"operation_column {operation.name!r} is of type {operation.type}; operations are "
+            "words",
         )
 
 

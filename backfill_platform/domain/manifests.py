@@ -23,6 +23,7 @@ from backfill_platform.domain.limits import Limits
 from backfill_platform.domain.modes import (
     ExecutionMode,
     Knowledge,
+    LiveConflicts,
     PublishMode,
     PublishScope,
     ReferenceSemantics,
@@ -86,6 +87,7 @@ class PinnedTarget:
     table: str
     publish_mode: PublishMode
     publish_scope: PublishScope = PublishScope.PROGRESSIVE
+    live_conflicts: LiveConflicts = LiveConflicts.FREEZE  # who gives way to whom
     version_column: VersionColumn | None = None  # where every version of the output is kept
     output_version: str | None = None  # the run's own, as its partitions are named
     schema_changes: tuple[SchemaChange, ...] = ()
@@ -181,6 +183,15 @@ def is_dark(text: str) -> bool:
     look like one.
     """
     return f'"publish_scope":"{PublishScope.DARK}"' in text
+
+
+def lets_live_beside(text: str) -> bool:
+    """Whether a live run may write the same days, told as in `is_dark`."""
+    return any(
+        f'"live_conflicts":"{policy}"' in text
+        for policy in LiveConflicts
+        if policy is not LiveConflicts.FREEZE
+    )
 
 
 def manifest_json(manifest: Manifest) -> str:

@@ -65,6 +65,7 @@ class RunInFlight:
     state: RunState
     days: PartitionSet
     requested_by: str
+    is_live: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,10 @@
 """Fences: who may commit to which partitions of a table now, and who has to stay out.
 
 Invariant: over the same partitions only the newest token may commit, and only until its lease ends
-(test_an_older_token_may_not_commit). Whoever gives way, as live writers do, gets no token while
-another run's fence is open; everybody else gets a newer one, and from then the older are stale.
+(test_an_older_token_may_not_commit). Whoever gives way, as frozen live writers do, gets no token
+while another run's fence is open; everybody else gets a newer one, and from then the older are
+stale. Tokens of live runs and of others do not count against each other where `ledger.live` lets
+both write.
 """
 
 from collections.abc import Iterable
@@ -17,6 +19,8 @@ from backfill_platform.domain.fences import Fence
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.ledger.database import stand_in_line
+from backfill_platform.ledger.live import may_write_beside
+from backfill_platform.ledger.runs import find_run
 from backfill_platform.ledger.schema import fence
 
 
@@ -63,7 +67,13 @@ def refuse_stale(connection: sa.Connection, held: Fence, now: datetime) -> None:
     newer = connection.execute(
         sa.select(fence).where(fence.c.table_name == held.table, fence.c.token > held.token)
     )
-    overtaking = [other for other in map(_read, newer) if _overlap(other.days, held.days)]
+    own = find_run(connection, held.run_id)
+    overtaking = [
+        other
+        for other in map(_read, newer)
+        if _overlap(other.days, held.days)
+        and not may_write_beside(own, find_run(connection, other.run_id))
+    ]
     if overtaking:
         raise _stale(held, f"{overtaking[0].run_id} has taken token {overtaking[0].token} since")
     if not current.is_open(now):

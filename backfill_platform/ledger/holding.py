@@ -3,7 +3,8 @@
 Invariant: no two runs that may still publish share a partition of a table
 (test_of_two_overlapping_runs_that_race_one_is_registered). A run holds its partitions from the
 moment it is registered until it is published or stopped. Dry runs, reconciliations and candidates
-publish nothing, so they hold nothing and nobody is in their way.
+publish nothing, so they hold nothing and nobody is in their way; nor is a live run in the way of
+another one where `ledger.live` lets both write.
 """
 
 from datetime import datetime
@@ -25,6 +26,7 @@ from backfill_platform.domain.modes import ExecutionMode
 from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.runs import LostRaceValue, NewRun, RunInFlight, RunRecord
 from backfill_platform.ledger.database import stand_in_line
+from backfill_platform.ledger.live import may_write_beside
 from backfill_platform.ledger.runs import find_run, move_run, read_run
 from backfill_platform.ledger.schema import run
 
@@ -39,7 +41,7 @@ def wait_for_table(connection: sa.Connection, table: str) -> None:
 def hold_for_new_run(connection: sa.Connection, new: NewRun, now: datetime) -> None:
     _end_replaced(connection, new, now)
     if _may_publish(new):
-        _hold(connection, new.run_id, new.table, new.days, actor=new.actor, now=now)
+        _hold(connection, new, actor=new.actor, now=now)
 
 
 def hold_again(connection: sa.Connection, run_id: RunId, *, actor: str, now: datetime) -> None:
@@ -47,7 +49,7 @@ def hold_again(connection: sa.Connection, run_id: RunId, *, actor: str, now: dat
     record = find_run(connection, run_id)
     wait_for_table(connection, record.table)
     if _may_publish(record):
-        _hold(connection, run_id, record.table, record.days, actor=actor, now=now)
+        _hold(connection, record, actor=actor, now=now)
 
 
 def read_in_flight(connection: sa.Connection, table: str, now: datetime) -> tuple[RunInFlight, ...]:
@@ -57,6 +59,7 @@ def read_in_flight(connection: sa.Connection, table: str, now: datetime) -> tupl
             state=record.state,
             days=record.days,
             requested_by=record.actor,
+            is_live=record.mode is ExecutionMode.LIVE,
         )
         for record in _holders(connection, table)
         if record.days is not None and not _has_expired(record, now)
@@ -64,26 +67,22 @@ def read_in_flight(connection: sa.Connection, table: str, now: datetime) -> tupl
 
 
 def _hold(
-    connection: sa.Connection,
-    run_id: RunId,
-    table: str,
-    days: PartitionSet | None,
-    *,
-    actor: str,
-    now: datetime,
+    connection: sa.Connection, one: NewRun | RunRecord, *, actor: str, now: datetime
 ) -> None:
     in_the_way = [
         record
-        for record in _holders(connection, table)
-        if record.run_id != run_id and _overlap(record, days)
+        for record in _holders(connection, one.table)
+        if record.run_id != one.run_id
+        and _overlap(record, one.days)
+        and not may_write_beside(one, record)
     ]
     for record in in_the_way:
         if _has_expired(record, now):
-            _expire(connection, record, run_id, actor=actor, now=now)
+            _expire(connection, record, one.run_id, actor=actor, now=now)
     holders = [record for record in in_the_way if not _has_expired(record, now)]
     if holders:
-        sentences = "\n".join(f"  - {_sentence(record, days)}" for record in holders)
-        raise PartitionsHeld(f"Partitions of {table} are held:\n{sentences}")
+        sentences = "\n".join(f"  - {_sentence(record, one.days)}" for record in holders)
+        raise PartitionsHeld(f"Partitions of {one.table} are held:\n{sentences}")
 
 
 def _holders(connection: sa.Connection, table: str) -> tuple[RunRecord, ...]:

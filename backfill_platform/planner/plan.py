@@ -180,6 +180,7 @@ def _pin_target(draft: Draft) -> PinnedTarget:
         table=intent.table,
         publish_mode=draft.spec.publish_mode,
         publish_scope=choose_scope(intent, draft.spec),
+        live_conflicts=draft.spec.live_conflicts,
         version_column=draft.spec.version_column,
         output_version=choose_output_version(draft),
         partitions=intent.days,

@@ -7,7 +7,7 @@ is looked up here: what the world is like comes as facts, what was decided as a 
 from collections.abc import Callable, Iterator, Mapping
 
 from backfill_platform.domain.findings import Check, Finding, Severity
-from backfill_platform.domain.modes import RunKind
+from backfill_platform.domain.modes import ExecutionMode, LiveConflicts, RunKind
 from backfill_platform.domain.runs import RunInFlight
 from backfill_platform.planner.availability import (
     privacy_allows,
@@ -137,6 +137,9 @@ def _in_flight_notes(draft: Draft) -> Iterator[Note]:
         if not shared or (replaced and replaced.run_id == other.run_id):
             continue
         held = _say_held(other, name_days(shared))
+        if _may_both_write(draft, other):
+            yield Severity.WARN, f"{held} too; whoever is second has to be planned again"
+            continue
         if never_publishes:
             yield Severity.WARN, f"{held}; this run publishes nothing, but may be out of date soon"
         else:
@@ -145,6 +148,11 @@ def _in_flight_notes(draft: Draft) -> Iterator[Note]:
                 f"{held}: see `backfill show {other.run_id}`, then wait for it, `backfill cancel "
                 f"{other.run_id}`, or plan with `--replaces {other.run_id}`",
             )
+
+
+def _may_both_write(draft: Draft, other: RunInFlight) -> bool:
+    is_one_live = other.is_live != (draft.intent.mode is ExecutionMode.LIVE)
+    return is_one_live and draft.spec.live_conflicts is not LiveConflicts.FREEZE
 
 
 def _say_held(other: RunInFlight, days: str) -> str:

@@ -35,6 +35,7 @@ from backfill_platform.domain.manifests import (
 from backfill_platform.domain.modes import (
     ExecutionMode,
     Knowledge,
+    LiveConflicts,
     PublishMode,
     PublishScope,
     ReferenceSemantics,
@@ -99,6 +100,7 @@ ONE = Manifest(
         table="silver.cases",
         publish_mode=PublishMode.VERSIONED,
         publish_scope=PublishScope.WHOLE_RUN,
+        live_conflicts=LiveConflicts.MERGE_BY_VERSION,
         version_column=VersionColumn.OUTPUT_VERSION,
         output_version="2",
         schema_changes=(
@@ -162,6 +164,7 @@ OTHER_WORDS: dict[str, str] = {
     "DAY": "WEEK",
     "VERSIONED": "APPEND_ONLY",
     "WHOLE_RUN": "DARK",
+    "MERGE_BY_VERSION": "FREEZE",
     "output_version": "as_of_date",
     "WIDENED": "NARROWED",
     "BACKFILL": "REPLAY",
