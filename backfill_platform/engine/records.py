@@ -3,8 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from backfill_platform.domain.chunks import ClaimedChunk
 from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.merges import MergeCounts
 from backfill_platform.domain.partitions import DayRange
+from backfill_platform.domain.plain import to_plain
 from backfill_platform.domain.verdicts import Verdict
 from backfill_platform.engine.platform import Platform
 from backfill_platform.evidence.bundle import EvidenceBundle
@@ -18,6 +21,14 @@ def keep_record(
     platform: Platform, run_id: RunId, kind: str, *, key: str, body: Mapping[str, Any]
 ) -> None:
     bundle(platform, run_id).append(kind=kind, key=key, at=platform.clock(), body=body)
+
+
+def keep_merge(platform: Platform, run_id: RunId, claim: ClaimedChunk, merged: MergeCounts) -> None:
+    """For each attempt, before its chunk counts as finished: a stale or a deleted row is nowhere in
+    the numbers of what was staged."""
+    body = {"days": str(claim.days), **to_plain(merged)}
+    key = f"merge:{claim.days}:{claim.fencing_token}"
+    keep_record(platform, run_id, "merge", key=key, body=body)
 
 
 def keep_verdicts(

@@ -1,11 +1,15 @@
 """The frames that a chunk may read: pinned by the manifest, bounded to what its days may use."""
 
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
+from backfill_platform.domain.contracts import LINEAGE_COLUMNS
 from backfill_platform.domain.errors import ManifestDrifted
 from backfill_platform.domain.manifests import Manifest, PinnedInput
+from backfill_platform.domain.modes import PublishMode
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.transforms import Frames
 from backfill_platform.engine.platform import Platform
@@ -27,6 +31,37 @@ def chunk_frames(
             pinned.name: _load_reference(platform, pinned.name, pinned.version)
             for pinned in manifest.references
         },
+        base=_base(platform, spark, manifest, days),
+    )
+
+
+def _base(
+    platform: Platform, spark: SparkSession, manifest: Manifest, days: DayRange
+) -> DataFrame | None:
+    """What the days hold by the manifest, in the columns that are staged now: the target may have
+    had fewer of them, or narrower ones."""
+    target = manifest.target
+    if target.publish_mode is not PublishMode.MERGE_BY_KEY:
+        return None
+    contract = platform.catalog.contracts[target.table]
+    columns = (*contract.columns, *LINEAGE_COLUMNS)
+    schema = spark_schema(replace(contract, columns=columns))
+    if target.base_version is None or target.base.keys().isdisjoint(days):
+        return spark.createDataFrame([], schema)
+    held = read_pinned(
+        spark,
+        platform.warehouse.table_path(target.table),
+        target.base_version,
+        platform.catalog.tables[target.table].partition_column,
+        days,
+    )
+    return held.select(
+        *(
+            (F.col(field.name) if field.name in held.columns else F.lit(None))
+            .cast(field.dataType)
+            .alias(field.name)
+            for field in schema.fields
+        )
     )
 
 

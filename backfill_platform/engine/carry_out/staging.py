@@ -27,7 +27,8 @@ from backfill_platform.engine.carry_out.progress import advance_run, begin_stagi
 from backfill_platform.engine.consent.consents import hold_for_publication
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.platform import Platform
-from backfill_platform.engine.records import keep_verdicts
+from backfill_platform.engine.records import keep_merge, keep_verdicts
+from backfill_platform.executor.merging import Merged, merge_by_key
 from backfill_platform.executor.staging import (
     chunk_context,
     compute_chunk,
@@ -103,7 +104,9 @@ def _work(
     try:
         frames = chunk_frames(platform, spark, manifest, claim.days)
         with kept_lease(platform, manifest.run_id, claim):
-            _compute(platform, manifest, transform, claim.days, frames)
+            merged = _compute(platform, manifest, transform, claim.days, frames)
+            if merged is not None:
+                keep_merge(platform, manifest.run_id, claim, merged.counts())
             staged = _measure(platform, spark, manifest, claim.days)
             hold_chunk(platform, manifest)
         _finish(platform, manifest, claim, staged)
@@ -133,7 +136,8 @@ def _compute(
     transform: TransformVersion,
     days: DayRange,
     frames: Frames,
-) -> None:
+) -> Merged | None:
+    """What was merged, where the table is published by a keyed merge."""
     table = manifest.target.table
     rows = compute_chunk(
         transform.function,
@@ -141,12 +145,29 @@ def _compute(
         chunk_context(manifest, days),
         platform.catalog.contracts[table],
     )
+    changes = with_lineage(rows, manifest)
+    merged = _merge(platform, table, changes, frames)
     write_chunk(
-        with_lineage(rows, manifest),
+        changes if merged is None else merged.rows,
         manifest=manifest,
         days=days,
         partition_column=platform.catalog.tables[table].partition_column,
         staging=platform.warehouse.staging_path(table, manifest.run_id),
+    )
+    return merged
+
+
+def _merge(platform: Platform, table: str, changes: DataFrame, frames: Frames) -> Merged | None:
+    """Each row has its lineage by now: what stays as it is keeps that of the run it came from."""
+    spec = platform.catalog.tables[table]
+    if spec.merge is None:
+        return None
+    return merge_by_key(
+        frames.base.select(*changes.columns),
+        changes,
+        keys=spec.keys,
+        content=platform.catalog.contracts[table].column_names,
+        rule=spec.merge,
     )
 
 
