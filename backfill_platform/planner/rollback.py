@@ -35,6 +35,7 @@ from backfill_platform.planner.impact import downstream_impact
 from backfill_platform.planner.plan import find_table
 from backfill_platform.planner.rollback_facts import RollbackFacts, RollbackRequest
 from backfill_platform.planner.rollback_reasons import asked_days, rollback_reasons
+from backfill_platform.planner.schema_return import returning_changes, schema_return_finding
 from backfill_platform.planner.wording import count_of, name_days, name_hours
 
 NOTHING = Span(low=0, expected=0, high=0)
@@ -74,6 +75,7 @@ def build_rollback(
         is_full=False,
         inputs=_pin_former_versions(spec, facts, days, schema_digest),
         references=(),
+        deletions=facts.deletions,
         transform=undone.transform,
         target=target,
         chunk_days=len(days.span),  # one commit
@@ -121,6 +123,9 @@ def _pin_target(
     return PinnedTarget(
         table=spec.full_name,
         publish_mode=spec.publish_mode,
+        version_column=facts.undone.target.version_column,
+        output_version=facts.undone.target.output_version,
+        schema_changes=returning_changes(facts),
         partitions=days,
         boundary=spec.boundary,
         base_version=held.version,
@@ -160,7 +165,10 @@ def _valid_until(facts: RollbackFacts, days: PartitionSet, terms: Terms) -> date
     """Not longer than the files are sure to stay; if they outlived that, they may go any moment,
     and the look at them before the commit decides."""
     usual = facts.now + timedelta(hours=terms.plan_valid_hours)
-    until = facts.possible_until(days)
+    returning = facts.returning(days)
+    if not returning:
+        return usual
+    until = facts.possible_until(returning)
     return min(usual, until) if until > facts.now else usual
 
 
@@ -189,25 +197,34 @@ def _findings(
             severity=Severity.PASS,
             message=f"no other run of {spec.full_name} may still publish these days",
         ),
+        *schema_return_finding(returning_changes(facts)),
         _rollback_possible(facts, days),
         _stakeholders_known({spec.full_name: spec.owner}, impacts, requirement),
     )
 
 
 def _rollback_possible(facts: RollbackFacts, days: PartitionSet) -> Finding:
-    until, hours = facts.possible_until(days), facts.target.rollback_hours
-    is_over = until <= facts.now
-    said = f"what was replaced stays until {until:%Y-%m-%d %H:%M} UTC"
-    if is_over:
-        said = f"{said.replace('stays', 'was sure to stay')}, and goes with the next vacuum"
+    hours, (severity, said) = facts.target.rollback_hours, _how_long(facts, days)
     staying = [day for day in facts.histories if day not in days]
     others = f"; {name_days(staying)} of the run stay as they are" if staying else ""
     again = f"this rollback can itself be rolled back for {name_hours(hours or 0)}"
     return Finding(
         check=Check.ROLLBACK_POSSIBLE,
-        severity=Severity.WARN if is_over else Severity.PASS,
+        severity=severity,
         message=f"{said}; {again}{others}",
     )
+
+
+def _how_long(facts: RollbackFacts, days: PartitionSet) -> tuple[Severity, str]:
+    returning = facts.returning(days)
+    if not returning:
+        return Severity.PASS, "what was seen before is still there, behind the version of the run"
+    until = facts.possible_until(returning)
+    said = f"what was replaced stays until {until:%Y-%m-%d %H:%M} UTC"
+    if until > facts.now:
+        return Severity.PASS, said
+    said = f"{said.replace('stays', 'was sure to stay')}, and goes with the next vacuum"
+    return Severity.WARN, said
 
 
 def _stakeholders_known(

@@ -2,26 +2,35 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import date, datetime
 from pathlib import Path
 
+from backfill_platform.domain.errors import RunUnknown
+from backfill_platform.domain.identity import RunId, is_run_id
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.modes import RunKind
 from backfill_platform.domain.partitions import PartitionSet
+from backfill_platform.domain.privacy import NOTHING_PRIVATE
+from backfill_platform.domain.publications import DataFile
 from backfill_platform.domain.runs import AcceptedPartition
-from backfill_platform.engine.loading import read_manifest
+from backfill_platform.engine.deletions import pin_deletions
+from backfill_platform.engine.loading import load_manifest, read_manifest
+from backfill_platform.engine.plan.code_facts import config_hash
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.retire.traces import retired_files
-from backfill_platform.lakehouse.delta_files import TableState
+from backfill_platform.engine.rollback.former_schema import gather_former_schema
 from backfill_platform.lakehouse.delta_log import read_commit
 from backfill_platform.lakehouse.delta_tables import read_table_state
 from backfill_platform.lakehouse.former_files import former_state
+from backfill_platform.lakehouse.paths import RUNS
 from backfill_platform.lakehouse.retention import rollback_hours
 from backfill_platform.ledger.store import Ledger
 from backfill_platform.planner.facts import TargetFacts
 from backfill_platform.planner.owed import History, Returned, owed_entry
 from backfill_platform.planner.rollback import former_versions
 from backfill_platform.planner.rollback_facts import FormerDay, RollbackFacts, RollbackRequest
+from backfill_platform.publisher.return_partitions import returned_files
 
 ALL = 1_000_000  # rollbacks of one table
 
@@ -35,7 +44,8 @@ def gather_rollback_facts(platform: Platform, request: RollbackRequest) -> Rollb
     returned = returned_versions(rollbacks)
     histories = _histories(platform, undone)
     owed = _owed(histories, undone, returned)
-    before = _before(path, owed)
+    before = _before(path, owed, undone.target.output_version)
+    spec = platform.catalog.tables.get(table)
     return RollbackFacts(
         now=now,
         undone=undone,
@@ -52,6 +62,11 @@ def gather_rollback_facts(platform: Platform, request: RollbackRequest) -> Rollb
         retired=retired_files(
             platform.ledger, table, (file for one in before.values() for file in one.missing)
         ),
+        schema=gather_former_schema(path, undone, histories, before),
+        deletions=pin_deletions(platform, spec) if spec else None,
+        masks=tuple(spec.privacy.masks_in(spec.classification)) if spec else (),
+        config_hash=config_hash(spec) if spec else "",
+        owners=_owners(platform, before) if spec and spec.privacy != NOTHING_PRIVATE else {},
     )
 
 
@@ -105,27 +120,54 @@ def _left(path: Path, owed: Mapping[date, AcceptedPartition]) -> dict[date, str]
     return {day: digest for state in states if state for day, digest in state.fingerprints.items()}
 
 
-def _before(path: Path, owed: Mapping[date, AcceptedPartition]) -> dict[date, FormerDay]:
+def _before(
+    path: Path, owed: Mapping[date, AcceptedPartition], output_version: str | None
+) -> dict[date, FormerDay]:
     before: dict[date, FormerDay] = {}
     for version, days in _by_version(owed).items():
         state = former_state(path, version - 1, days)
         logged = _landed_at(path, version)
         for day in days:
             replaced_at = logged or owed[day].accepted_at
-            before[day] = _former_day(path, version - 1, day, state, replaced_at)
+            held = state.files.get(day, ()) if state else None
+            before[day] = _former_day(path, version - 1, held, output_version, replaced_at)
     return before
 
 
 def _former_day(
-    path: Path, version: int, day: date, state: TableState | None, replaced_at: datetime
+    path: Path,
+    version: int,
+    held: tuple[DataFile, ...] | None,
+    output_version: str | None,
+    replaced_at: datetime,
 ) -> FormerDay:
-    files = state.files.get(day, ()) if state else ()
+    """Where every version of the output is kept, what was seen before may still be there."""
+    files = held or ()
+    returning = returned_files(files, output_version)
     return FormerDay(
         version=version,
-        rows=sum(file.row_count for file in files) if state else None,
-        missing=tuple(file.path for file in files if not (path / file.path).exists()),
+        rows=None if held is None else sum(file.row_count for file in files),
+        missing=tuple(file.path for file in returning if not (path / file.path).exists()),
+        stays=output_version is not None and not returning,
         replaced_at=replaced_at,
+        owners=frozenset(_owner(file.path) for file in files),
     )
+
+
+def _owner(path: str) -> RunId | None:
+    """The file itself says below whose folder it lies; a compaction belongs to nobody."""
+    folder, _, below = path.partition("/")
+    run_id = below.partition("/")[0]
+    return RunId(run_id) if folder == RUNS and is_run_id(run_id) else None
+
+
+def _owners(platform: Platform, before: Mapping[date, FormerDay]) -> dict[RunId, Manifest]:
+    """Without those of whom the ledger knows nothing."""
+    found: dict[RunId, Manifest] = {}
+    for owner in {owner for former in before.values() for owner in former.owners if owner}:
+        with suppress(RunUnknown):
+            found[owner] = load_manifest(platform, owner)
+    return found
 
 
 def _by_version(owed: Mapping[date, AcceptedPartition]) -> dict[int, PartitionSet]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from backfill_platform.domain.approvals import ConsentPoint
+from backfill_platform.domain.contracts import Column
 from backfill_platform.domain.errors import (
     GateFailed,
     ManifestDrifted,
@@ -28,6 +29,7 @@ from backfill_platform.domain.runs import (
     PublicationIntent,
     RunRecord,
 )
+from backfill_platform.domain.schema_changes import apply_changes
 from backfill_platform.engine.carry_out.pacing import refuse_stopped
 from backfill_platform.engine.carry_out.progress import (
     begin_publishing,
@@ -40,16 +42,17 @@ from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.plan.inputs import moved_inputs
 from backfill_platform.engine.plan.planning import keep_plan
 from backfill_platform.engine.platform import Platform
+from backfill_platform.engine.publish.announcing import tell_or_leave
 from backfill_platform.engine.publish.fencing import fenced
 from backfill_platform.engine.records import keep_record
 from backfill_platform.engine.retire.traces import refuse_while_retiring
 from backfill_platform.engine.rollback.planning import state_of_plan
 from backfill_platform.engine.rollback.returned_rows import returned_rows
-from backfill_platform.lakehouse.delta_tables import published_version
+from backfill_platform.lakehouse.delta_tables import published_version, read_table_state
 from backfill_platform.lakehouse.former_files import former_files
 from backfill_platform.planner.rollback import former_versions
 from backfill_platform.publisher.replace_partitions import BeforeCommit
-from backfill_platform.publisher.return_partitions import return_partitions
+from backfill_platform.publisher.return_partitions import return_partitions, returned_files
 
 _S = RunState
 _DONE = frozenset({_S.PUBLISHED, _S.SUPERSEDED, _S.ROLLED_BACK})
@@ -81,6 +84,7 @@ def roll_back(platform: Platform, run_id: RunId) -> RolledBack:
     is_done = platform.ledger.run(run_id).state in _DONE
     version = _recorded_version(platform, manifest) if is_done else _land(platform, manifest)
     _keep_records(platform, manifest, undone, version)
+    tell_or_leave(platform, manifest)
     accepted = platform.ledger.accepted(manifest.target.table, manifest.target.partitions)
     return RolledBack(
         manifest=manifest,
@@ -191,7 +195,7 @@ def _publication(platform: Platform, manifest: Manifest) -> Publication:
         table=table,
         partition_column=platform.catalog.tables[table].partition_column,
         days=tuple(manifest.target.partitions),
-        files=files,
+        files=returned_files(files, manifest.target.output_version),
         base={day: manifest.target.base_of(day) for day in manifest.target.partitions},
         commit_info={
             "run_id": manifest.run_id,
@@ -202,7 +206,20 @@ def _publication(platform: Platform, manifest: Manifest) -> Publication:
             "requested_by": manifest.requested_by,
         },
         is_whole_table=manifest.target.publish_mode is PublishMode.SHADOW_SWAP,
+        columns=_columns(platform, manifest),
+        schema_changes=manifest.target.schema_changes,
+        version_column=manifest.target.version_column,
+        output_version=manifest.target.output_version,
     )
+
+
+def _columns(platform: Platform, manifest: Manifest) -> tuple[Column, ...] | None:
+    """Of the target from then on; as they are unless the rows that return need others."""
+    target = manifest.target
+    state = read_table_state(platform.warehouse.table_path(target.table), target.partitions)
+    if state is None or not target.schema_changes:
+        return None
+    return apply_changes(state.columns, target.schema_changes)
 
 
 def _publication_id(manifest: Manifest) -> str:
