@@ -111,8 +111,8 @@ def _consent_note(draft: Draft, change: SchemaChange) -> Note:
         return Severity.WARN, f"{told}, as {draft.intent.requested_by} consented"
     return (
         Severity.REFUSE,
-        f"{told}; if that is meant, say so with `--accept-schema-change {change.column}`, or else "
-        "declare the column as the target has it",
+        f"{told}; if that is meant, say so (`--accept-schema-change {change.column}`, or the tag "
+        "`backfill/accept_schema_change`), or else declare the column as the target has it",
     )
 
 

@@ -29,10 +29,11 @@ from backfill_platform.planner.rollback_facts import RollbackRequest
 from backfill_platform_tests.delta_reader import read_snapshot, read_table
 from backfill_platform_tests.engine.by_hand import run_by_hand, stage_by_hand
 from backfill_platform_tests.engine.test_recovering import lose_the_fact
-from backfill_platform_tests.readings import BRONZE, week
+from backfill_platform_tests.readings import BRONZE, SILVER, week
 
 DAYS = week(days=3)
 ONE = week(days=1)
+MIDDLE = week(ONE.end_exclusive, days=1)
 REST = DayRange(ONE.end_exclusive, DAYS.end_exclusive)
 NOTE = Column(name="note", type="string", is_nullable=True)
 AMOUNT = Column(name="amount", type="long", is_nullable=False)
@@ -327,6 +328,24 @@ def test_a_removal_that_was_rolled_back_can_be_published_again(platform, run):
     undo(platform, run(platform, "b", ONE, "note").run_id)
     run(platform, "c", ONE, "note")
     assert seen(platform) == [(day(0), "c"), (day(1), "a"), (day(2), "a")]
+
+
+def test_a_table_downstream_is_told_that_its_input_has_still_its_former_columns(
+    platform, intent, run
+):
+    run(platform, "a")
+    manifest = plan_run(declaring(platform, NOTE), intent(SILVER, MIDDLE, "totals"))
+    found = next(one for one in manifest.findings if one.check is Check.SCHEMA_KEPT)
+    assert found.message.startswith("bronze.readings does not have 'note' as declared yet")
+
+
+def test_a_table_downstream_is_planned_again_once_its_input_is_declared_otherwise(
+    platform, intent, run
+):
+    run(platform, "a")
+    manifest = plan_run(platform, intent(SILVER, MIDDLE, "totals"))
+    with pytest.raises(ManifestDrifted, match=r"the schema of bronze\.readings"):
+        start_run(declaring(platform, NOTE), manifest.run_id)
 
 
 def test_a_foreign_column_that_is_not_declared_needs_consent(platform, plan, run):
