@@ -8,9 +8,7 @@ from collections.abc import Iterable
 from datetime import date
 
 from backfill_platform.domain.errors import GateFailed, ManifestDrifted, PlanRefused
-from backfill_platform.domain.lifecycle import ChunkStatus
 from backfill_platform.domain.manifests import Manifest
-from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.privacy import ListedSubjects, PinnedDeletions, Protection
 from backfill_platform.domain.tables import TableSpec
 from backfill_platform.engine.loading import load_manifest
@@ -67,19 +65,17 @@ def moved_deletions(platform: Platform, manifest: Manifest) -> str | None:
             return moved_list(manifest.deletions, listed.pinned if listed else None)
 
 
-def refuse_moved_deletions(platform: Platform, manifest: Manifest, days: PartitionSet) -> None:
-    """Invariant: whoever is listed between staging and publication does not come back
-    (test_publication_is_refused_when_the_list_has_grown_since_staging). What is published already
-    is not refused again, for publishing twice equals publishing once."""
-    published = platform.ledger.covered_days(manifest.run_id, frozenset({ChunkStatus.PUBLISHED}))
-    if set(days) <= set(published):
-        return
+def refuse_moved_deletions(platform: Platform, manifest: Manifest) -> None:
+    """Right before a commit, and not before what has landed already is told as it landed.
+
+    Invariant: whoever is listed between staging and publication does not come back
+    (test_publication_is_refused_when_the_list_has_grown_since_staging)."""
     moved = moved_deletions(platform, manifest)
     if moved:
         raise GateFailed(
             f"Run {manifest.run_id} is not published, because {moved}: its rows could show "
-            "somebody who is to be forgotten. Plan it again; the new run is staged without them "
-            f"(`backfill cancel {manifest.run_id}` gives the partitions free)"
+            f"somebody who is to be forgotten. End it (`backfill cancel {manifest.run_id}`) and "
+            "plan a new run, which leaves them out"
         )
 
 

@@ -1,17 +1,19 @@
 """Which days a rollback is about, and what forbids to return them: sentences, all at once."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 
 from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.modes import PublishMode
 from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.publications import EMPTY_PARTITION
 from backfill_platform.planner.owed import current_entry
 from backfill_platform.planner.refusals import NO_REASON
 from backfill_platform.planner.rollback_facts import RollbackFacts, RollbackRequest
-from backfill_platform.planner.wording import name_days
+from backfill_platform.planner.schema_return import schema_return_reasons
+from backfill_platform.planner.wording import count_of, name_days
 
 SHOWN_FILES = 3
 
@@ -39,6 +41,8 @@ def rollback_reasons(request: RollbackRequest, facts: RollbackFacts) -> Iterator
     owed = [day for day in asked if facts.owed(day) is not None]
     yield from _written_by_others(facts, owed)
     yield from _no_longer_there(facts, owed)
+    yield from schema_return_reasons(facts, owed)
+    yield from _may_bring_back(facts, owed)
     yield from _part_of_swap(facts, asked)
     yield from _held_by_others(facts, asked)
 
@@ -121,6 +125,42 @@ def _no_longer_there(facts: RollbackFacts, days: Iterable[date]) -> Iterator[str
             f"{len(files)} of the files that {name_days(lacking)} held before {went} "
             f"({', '.join(files[:SHOWN_FILES])}); {_was_possible(facts, lacking)}"
         )
+
+
+def _may_bring_back(facts: RollbackFacts, days: Iterable[date]) -> Iterator[str]:
+    """Invariant: a rollback brings back neither a listed subject nor values that are masked now
+    (test_a_rollback_to_rows_of_an_older_list_is_refused)."""
+    today = facts.deletions
+    listed_since = [day for day in days if today and _returns(facts, day, _of_another_list)]
+    if today and listed_since:
+        yield (
+            f"what {name_days(listed_since)} held before was not staged without the "
+            f"{count_of(today.subjects, 'subject')} whom {today.name} names now, so somebody who "
+            "is to be forgotten could come back; restate these days with a new run"
+        )
+    unmasked = [day for day in days if facts.masks and _returns(facts, day, _masked_otherwise)]
+    if unmasked:
+        yield (
+            f"what {name_days(unmasked)} held before was staged under another configuration, so it "
+            f"may show {', '.join(facts.masks)} as they were before they were masked; restate "
+            "these days with a new run"
+        )
+
+
+def _returns(
+    facts: RollbackFacts, day: date, is_exposed: Callable[[RollbackFacts, Manifest], bool]
+) -> bool:
+    """Whether any file of the day comes from such a run, or from nobody knows where."""
+    owners = (facts.owners.get(owner) if owner else None for owner in facts.before[day].owners)
+    return any(owner is None or is_exposed(facts, owner) for owner in owners)
+
+
+def _of_another_list(facts: RollbackFacts, owner: Manifest) -> bool:
+    return owner.deletions != facts.deletions
+
+
+def _masked_otherwise(facts: RollbackFacts, owner: Manifest) -> bool:
+    return owner.transform.config_hash != facts.config_hash
 
 
 def _was_possible(facts: RollbackFacts, days: Iterable[date]) -> str:

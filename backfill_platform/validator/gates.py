@@ -124,10 +124,11 @@ def _privacy_kept(day: date, staged: PartitionMeasurement, rules: GateRules) -> 
         message = f"nothing was measured of {', '.join(unmeasured)}; stage the day again"
         return _fail(Gate.PRIVACY_KEPT, day, expected, "not measured", message)
     counted = {name: staged.private_rows[name] for name in rules.promises}
-    broken = "; ".join(f"{count} rows: {name}" for name, count in _positive(counted))
+    broken = dict(_positive(counted))
     if not broken:
         return _pass(Gate.PRIVACY_KEPT, day, expected, _listed(counted))
-    return _fail(Gate.PRIVACY_KEPT, day, expected, _listed(counted), broken)
+    message = f"rows that must not be shown: {_listed(broken)}"
+    return _fail(Gate.PRIVACY_KEPT, day, expected, _listed(counted), message)
 
 
 def _reconciled(

@@ -20,6 +20,7 @@ from backfill_platform.domain.manifests import (
 )
 from backfill_platform.domain.modes import ExecutionMode, RunKind
 from backfill_platform.domain.partitions import PartitionSet
+from backfill_platform.domain.privacy import PinnedDeletions
 from backfill_platform.domain.runs import AcceptedPartition
 from backfill_platform.domain.tables import Input
 from backfill_platform.planner.facts import TargetFacts
@@ -311,3 +312,58 @@ def test_rollbacks_of_rollbacks_are_looked_through():
 
 def test_before_the_first_run_a_day_shows_nobodys_rows():
     assert shown_entry(HISTORY, {}, version=1) is None
+
+
+LISTED_THEN = PinnedDeletions(name="landing.forgotten", digest="then", subjects=2)
+LISTED_NOW = PinnedDeletions(name="landing.forgotten", digest="now", subjects=3)
+
+
+def staged_by(owner: RunId | None) -> dict[date, FormerDay]:
+    return {**FACTS.before, FIRST: former(4, owners=frozenset({owner}))}
+
+
+def staged_with(listed: PinnedDeletions | None) -> dict[RunId, Manifest]:
+    return {BEFORE_IT: replace(UNDONE, run_id=BEFORE_IT, deletions=listed)}
+
+
+@pytest.mark.parametrize("listed", [LISTED_THEN, None], ids=["an older list", "no list"])
+def test_a_rollback_to_rows_of_an_older_list_is_refused(listed):
+    (said,) = reasons(before=staged_by(BEFORE_IT), owners=staged_with(listed), deletions=LISTED_NOW)
+    assert said == (
+        "what 2025-03-01 held before was not staged without the 3 subjects whom landing.forgotten "
+        "names now, so somebody who is to be forgotten could come back; restate these days with a "
+        "new run"
+    )
+
+
+def test_a_rollback_to_rows_that_no_run_staged_is_refused_where_a_list_is_declared():
+    (said,) = reasons(before=staged_by(None), deletions=LISTED_NOW)
+    assert "what 2025-03-01 held before was not staged without" in said
+
+
+def test_a_rollback_to_rows_of_the_same_list_pins_it():
+    manifest = roll_back(
+        before=staged_by(BEFORE_IT), owners=staged_with(LISTED_NOW), deletions=LISTED_NOW
+    )
+    assert manifest.deletions == LISTED_NOW
+
+
+def test_a_day_that_becomes_empty_again_brings_nobody_back():
+    days = replace(REQUEST, days=PartitionSet.of_days([THIRD]))
+    assert roll_back(days, deletions=LISTED_NOW).deletions == LISTED_NOW
+
+
+def test_a_rollback_to_rows_from_before_they_were_masked_is_refused():
+    (said,) = reasons(
+        before=staged_by(BEFORE_IT),
+        owners=staged_with(None),
+        masks=("phone",),
+        config_hash="masked since",
+    )
+    assert "it may show phone as they were before they were masked" in said
+
+
+def test_a_rollback_to_rows_that_were_masked_alike_is_no_hindrance():
+    same = UNDONE.transform.config_hash
+    before, owners = staged_by(BEFORE_IT), staged_with(None)
+    assert roll_back(before=before, owners=owners, masks=("phone",), config_hash=same)

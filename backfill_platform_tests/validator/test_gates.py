@@ -83,7 +83,9 @@ def test_rows_of_listed_subjects_and_raw_values_fail_their_gate_alone():
     broken = replace(STAGED, private_rows={"listed_subjects": 2, "phone_unmasked": 1})
     found = verdicts(staged=(broken,), rules=PROMISING)
     assert failed(found) == {Gate.PRIVACY_KEPT}
-    assert found[Gate.PRIVACY_KEPT].message == "2 rows: listed_subjects; 1 rows: phone_unmasked"
+    assert found[Gate.PRIVACY_KEPT].message == (
+        "rows that must not be shown: listed_subjects=2, phone_unmasked=1"
+    )
 
 
 def test_a_promise_that_nobody_measured_is_not_kept():

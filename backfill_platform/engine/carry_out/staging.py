@@ -15,6 +15,7 @@ from backfill_platform.domain.lifecycle import ChunkStatus
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.measurements import PartitionMeasurement, combined_checksum
 from backfill_platform.domain.partitions import DayRange, PartitionSet
+from backfill_platform.domain.privacy import Protection
 from backfill_platform.domain.transforms import Frames, TransformVersion
 from backfill_platform.domain.verdicts import Verdict
 from backfill_platform.engine.carry_out.boundaries import refuse_cut
@@ -25,10 +26,12 @@ from backfill_platform.engine.carry_out.leases import kept_lease
 from backfill_platform.engine.carry_out.pacing import hold_chunk, rows_read, wait_for_chunk
 from backfill_platform.engine.carry_out.progress import advance_run, begin_staging, fail_run
 from backfill_platform.engine.consent.consents import hold_for_publication
+from backfill_platform.engine.deletions import run_protection
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.records import keep_merge, keep_verdicts
 from backfill_platform.executor.merging import Merged, merge_by_key
+from backfill_platform.executor.protecting import protect_frames, protect_rows
 from backfill_platform.executor.staging import (
     chunk_context,
     compute_chunk,
@@ -83,14 +86,15 @@ def stage_chunk(
     refuse_cut(manifest, days)
     transform = pinned_transform(platform, manifest)
     wait_for_chunk(platform, manifest)
+    protection = run_protection(platform, manifest)
     match claim_chunk(platform, manifest, days):
         case ChunkDone(chunk=chunk) if chunk.status is not ChunkStatus.STAGED:
             return _recall(platform, manifest, days)
         case ChunkDone(chunk=chunk):  # a former attempt died between measuring and judging
-            frames = chunk_frames(platform, spark, manifest, days)
-            return _judge(platform, manifest, days, frames, chunk.fencing_token)
+            frames = protect_frames(chunk_frames(platform, spark, manifest, days), protection)
+            return _judge(platform, manifest, days, frames, chunk.fencing_token, protection)
         case ClaimedChunk() as claim:
-            return _work(platform, spark, manifest, transform, claim)
+            return _work(platform, spark, manifest, transform, claim, protection)
 
 
 def _work(
@@ -99,18 +103,19 @@ def _work(
     manifest: Manifest,
     transform: TransformVersion,
     claim: ClaimedChunk,
+    protection: Protection,
 ) -> StagedChunk:
     begin_staging(platform, manifest)
     try:
-        frames = chunk_frames(platform, spark, manifest, claim.days)
+        frames = protect_frames(chunk_frames(platform, spark, manifest, claim.days), protection)
         with kept_lease(platform, manifest.run_id, claim):
-            merged = _compute(platform, manifest, transform, claim.days, frames)
+            merged = _compute(platform, manifest, transform, claim.days, frames, protection)
             if merged is not None:
                 keep_merge(platform, manifest.run_id, claim, merged.counts())
-            staged = _measure(platform, spark, manifest, claim.days)
+            staged = _measure(platform, spark, manifest, claim.days, protection)
             hold_chunk(platform, manifest)
         _finish(platform, manifest, claim, staged)
-        return _judge(platform, manifest, claim.days, frames, claim.fencing_token)
+        return _judge(platform, manifest, claim.days, frames, claim.fencing_token, protection)
     except BaseException as failure:
         _give_back(platform, manifest, claim, f"{type(failure).__name__}: {failure}"[:1000])
         raise
@@ -136,6 +141,7 @@ def _compute(
     transform: TransformVersion,
     days: DayRange,
     frames: Frames,
+    protection: Protection,
 ) -> Merged | None:
     """What was merged, where the table is published by a keyed merge."""
     table = manifest.target.table
@@ -145,7 +151,7 @@ def _compute(
         chunk_context(manifest, days),
         platform.catalog.contracts[table],
     )
-    changes = with_lineage(rows, manifest)
+    changes = with_lineage(protect_rows(rows, protection), manifest)
     merged = _merge(platform, table, changes, frames)
     write_chunk(
         changes if merged is None else merged.rows,
@@ -172,7 +178,11 @@ def _merge(platform: Platform, table: str, changes: DataFrame, frames: Frames) -
 
 
 def _measure(
-    platform: Platform, spark: SparkSession, manifest: Manifest, days: DayRange
+    platform: Platform,
+    spark: SparkSession,
+    manifest: Manifest,
+    days: DayRange,
+    protection: Protection,
 ) -> tuple[PartitionMeasurement, ...]:
     spec = platform.catalog.tables[manifest.target.table]
     return measure_staged(
@@ -181,6 +191,7 @@ def _measure(
         partition_column=spec.partition_column,
         keys=spec.keys,
         measures=spec.reconciliation.from_output,
+        protection=protection,
     )
 
 
@@ -217,14 +228,21 @@ def _finish(
 
 
 def _judge(
-    platform: Platform, manifest: Manifest, days: DayRange, frames: Frames, fencing_token: int
+    platform: Platform,
+    manifest: Manifest,
+    days: DayRange,
+    frames: Frames,
+    fencing_token: int,
+    protection: Protection,
 ) -> StagedChunk:
     spec = platform.catalog.tables[manifest.target.table]
     totals = spec.reconciliation.from_inputs(frames, chunk_context(manifest, days))
     measures = tuple(spec.reconciliation.from_output)
     source = measure_source(totals, partition_column=spec.partition_column, measures=measures)
     staged = platform.ledger.measurements(manifest.run_id, days)
-    rules = GateRules(may_be_empty=spec.may_be_empty, reconciled=measures)
+    rules = GateRules(
+        may_be_empty=spec.may_be_empty, reconciled=measures, promises=protection.promises
+    )
     verdicts = judge(days, staged, source, rules)
     platform.ledger.record_verdicts(
         manifest.run_id, days, verdicts, now=platform.clock(), fencing_token=fencing_token
