@@ -24,24 +24,24 @@ class Retention:
 
 
 class RetirementReason(StrEnum):
-    """Why files go; each is said to people as `meaning` has it."""
+    """Why files go."""
 
-    ABANDONED = "ABANDONED"
-    CANDIDATE = "CANDIDATE"
-    UNPUBLISHED = "UNPUBLISHED"
-    SUPERSEDED = "SUPERSEDED"
+    ABANDONED = "ABANDONED"  # staged by a run that was rejected, cancelled or not finished
+    CANDIDATE = "CANDIDATE"  # computed by a dry run, a reconciliation or a dark run
+    UNPUBLISHED = "UNPUBLISHED"  # of a published run: equal to what was seen, or staged again
+    SUPERSEDED = "SUPERSEDED"  # readers saw it once, and the time in which it may return is over
 
     @property
     def meaning(self) -> str:
-        return _MEANINGS[self]
-
-
-_MEANINGS = {
-    RetirementReason.ABANDONED: "its run ended without publishing it",
-    RetirementReason.CANDIDATE: "computed to be looked at, never to be published",
-    RetirementReason.UNPUBLISHED: "staged and not needed: equal to what was seen, or staged again",
-    RetirementReason.SUPERSEDED: "replaced or rolled back, and its rollback window is over",
-}
+        match self:
+            case RetirementReason.ABANDONED:
+                return "run ended unpublished"
+            case RetirementReason.CANDIDATE:
+                return "only to be looked at"
+            case RetirementReason.UNPUBLISHED:
+                return "staged and not needed"
+            case RetirementReason.SUPERSEDED:
+                return "replaced or rolled back"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
