@@ -22,6 +22,7 @@
         ├── ChunkRefused         a chunk lies outside its manifest or overlaps another
         ├── ContractBroken       a transform's output is not what its table declares
         ├── GateFailed           staged data did not pass, so it may not be published
+        ├── PrivacyRefused       what is asked for would show whom or what may not be shown
         ├── TargetMoved          the target no longer holds what the run was reviewed against
         ├── StagingIncomplete    staged files are missing or differ from what was measured
         ├── EvidenceBroken       evidence was changed after it was written
@@ -193,6 +194,12 @@ class GateFailed(Terminal):
     """Staged data without positive verdicts is never published."""
 
     code = "gate-failed"
+
+
+class PrivacyRefused(Terminal):
+    """What is asked for would show whom or what may not be shown."""
+
+    code = "privacy-refused"
 
 
 class TargetMoved(Terminal):

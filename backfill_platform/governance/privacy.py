@@ -16,6 +16,12 @@ def protect(spec: TableSpec, listed: ListedSubjects | None) -> Protection:
     )
 
 
+def private_columns(spec: TableSpec) -> frozenset[str]:
+    """Whose values are not to be listed one by one, in a comparison or anywhere else that stays."""
+    named = (spec.privacy.subject_column, *spec.privacy.masks_in(spec.classification))
+    return frozenset(column for column in named if column is not None)
+
+
 def moved_list(pinned: PinnedDeletions | None, today: PinnedDeletions | None) -> str | None:
     """How today's list differs from the pinned one, in numbers alone."""
     if pinned == today:

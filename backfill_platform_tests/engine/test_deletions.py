@@ -1,10 +1,16 @@
 """Listed subjects do not come back: not by a plan, a publication or a rollback. Without Spark."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from backfill_platform.domain.errors import GateFailed, ManifestDrifted, PlanRefused
+from backfill_platform.domain.errors import (
+    GateFailed,
+    ManifestDrifted,
+    PlanRefused,
+    PrivacyRefused,
+)
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.privacy import ListedSubjects
@@ -12,6 +18,7 @@ from backfill_platform.engine.carry_out.starting import start_run
 from backfill_platform.engine.deletions import run_protection
 from backfill_platform.engine.plan.planning import plan_run
 from backfill_platform.engine.platform import Platform, open_platform
+from backfill_platform.engine.publish.comparing import compare_run
 from backfill_platform.engine.publish.publishing import publish_chunk
 from backfill_platform.engine.records import bundle
 from backfill_platform.engine.rollback.planning import plan_rollback
@@ -26,6 +33,7 @@ from backfill_platform_tests.readings import land, week
 
 NOBODY = Path(__file__).parent.parent / "policies" / "nobody.yaml"
 DAYS = week(days=2)
+NO_SPARK: Any = None  # what is refused reads nothing
 OF_B = {day: ["b"] for day in DAYS}
 OF_C = {day: ["b", "c"] for day in DAYS}
 
@@ -142,3 +150,10 @@ def test_nobody_who_is_listed_stands_in_ledger_or_evidence(platform, intent):
     written = [path for path in kept.rglob("*") if path.is_file()]
     written.append(platform.landing.parent / "ledger.db")
     assert [path for path in written if b"subject-4711" in path.read_bytes()] == []
+
+
+def test_a_comparison_by_whom_rows_are_about_is_refused(platform, planned):
+    manifest = planned("one")
+    stage_by_hand(platform, manifest, OF_B)
+    with pytest.raises(PrivacyRefused, match=r"meter of silver\.private is private"):
+        compare_run(platform, NO_SPARK, manifest.run_id, dimension="meter")

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from backfill_platform.domain.changes import ChangeCount
+from backfill_platform.domain.errors import PrivacyRefused
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.partitions import DayRange, PartitionSet
+from backfill_platform.domain.tables import TableSpec
 from backfill_platform.engine.carry_out.staging import staged_rows
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.publish.comparisons import record_comparison, staged_chunks
+from backfill_platform.governance.privacy import private_columns
 from backfill_platform.lakehouse.reading import in_columns_of, read_latest, read_pinned
 from backfill_platform.validator.diff import count_changes
 
@@ -28,6 +31,7 @@ def compare_run(
 ) -> RunComparison:
     """All that is staged of a run, range by range: what lies between two is not the run's."""
     manifest, chunks = load_manifest(platform, run_id), staged_chunks(platform, run_id)
+    _refuse_private(platform.catalog.tables[manifest.target.table], dimension)
     days = PartitionSet.of_days(day for chunk in chunks for day in chunk.days)
     found: defaultdict[str, list[ChangeCount]] = defaultdict(list)
     for part in days.ranges:
@@ -36,6 +40,15 @@ def compare_run(
     changes = tuple(_sum(value, counts) for value, counts in sorted(found.items()))
     is_recorded = record_comparison(platform, manifest, chunks, changes, dimension=dimension)
     return RunComparison(days=days, changes=changes, is_recorded=is_recorded)
+
+
+def _refuse_private(spec: TableSpec, dimension: str) -> None:
+    """The figures stay in the evidence, and each names a value of what they are counted by."""
+    if dimension in private_columns(spec):
+        raise PrivacyRefused(
+            f"{dimension} of {spec.full_name} is private, and a comparison by it would keep its "
+            f"values in the evidence; compare by another column, such as {spec.partition_column}"
+        )
 
 
 def compare_with_base(
