@@ -1,11 +1,11 @@
 """Gathers what the planner must know to retire files of a table: from its folder, its log and the
 ledger, without a JVM. Of evidence nothing is read, because nothing of it is ever removed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
-from backfill_platform.domain.errors import BackfillError, EvidenceBroken
+from backfill_platform.domain.errors import BackfillError, EvidenceBroken, RunUnknown
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import IN_FLIGHT, NOT_BEGUN, ChunkStatus, RunState
 from backfill_platform.domain.manifests import InputType, Manifest, is_dark
@@ -22,7 +22,7 @@ from backfill_platform.lakehouse.unreferenced import (
     run_folders,
     table_log,
 )
-from backfill_platform.planner.owed import shown_entry
+from backfill_platform.planner.owed import History, shown_entry
 from backfill_platform.planner.retirement_facts import RetirementFacts, RunFacts, RunFolder
 
 _ONLY_LOOKED_AT = frozenset({ExecutionMode.DRY_RUN, ExecutionMode.RECONCILIATION})
@@ -40,20 +40,19 @@ def gather_retirement_facts(
     log = table_log(path)
     if log is None:
         return None
-    unfinished = _unfinished(platform)
-    runs = {record.run_id: record for record in platform.ledger.runs(table, limit=ALL)}
+    histories = platform.ledger.table_history(table)
     return RetirementFacts(
         now=platform.clock(),
         table=table,
         retention=retention,
         partition_column=platform.catalog.tables[table].partition_column,
         log=log,
-        recorded_version=_recorded_version(platform, table),
-        folders=tuple(_folder(platform, found, runs) for found in run_folders(path)),
+        recorded_version=_recorded_version(histories),
+        folders=tuple(_folder(platform, table, found) for found in run_folders(path)),
         elsewhere=data_elsewhere(path),
-        needed=_needed(path, table, log, unfinished),
-        shown_until=_shown_until(platform, table),
-        publishing=_publishing(platform, table, runs.values()),
+        needed=_needed(path, table, log, _unfinished(platform)),
+        shown_until=_shown_until(platform, table, histories),
+        publishing=_publishing(platform, table),
     )
 
 
@@ -68,27 +67,32 @@ def _unfinished(platform: Platform) -> tuple[RunRecord, ...]:
     )
 
 
-def _folder(platform: Platform, found: FoundFolder, runs: dict[RunId, RunRecord]) -> RunFolder:
-    record = runs.get(RunId(found.name))
+def _folder(platform: Platform, table: str, found: FoundFolder) -> RunFolder:
     return RunFolder(
         name=found.name,
-        run=None if record is None else _run_facts(platform, record),
+        run=_run_facts(platform, table, RunId(found.name)),
         data=found.data,
         rest=found.rest,
         strange=found.strange,
     )
 
 
-def _run_facts(platform: Platform, record: RunRecord) -> RunFacts:
-    events = platform.ledger.events(record.run_id)
+def _run_facts(platform: Platform, table: str, run_id: RunId) -> RunFacts | None:
+    try:
+        record = platform.ledger.run(run_id)
+    except RunUnknown:
+        return None
+    if record.table != table:
+        return None
+    events = platform.ledger.events(run_id)
     own = [event.at for event in events if "retirement" not in event.details]
     leases = [
         chunk.lease_expires_at
-        for chunk in platform.ledger.chunks(record.run_id)
+        for chunk in platform.ledger.chunks(run_id)
         if chunk.status is ChunkStatus.CLAIMED and chunk.lease_expires_at > platform.clock()
     ]
     return RunFacts(
-        run_id=record.run_id,
+        run_id=run_id,
         state=record.state,
         is_candidate=record.mode in _ONLY_LOOKED_AT or is_dark(record.manifest_json),
         rests_when_judged=record.mode in _ONLY_LOOKED_AT,
@@ -135,11 +139,13 @@ def _manifest(record: RunRecord) -> Manifest:
         ) from broken
 
 
-def _shown_until(platform: Platform, table: str) -> dict[tuple[RunId, date], datetime | None]:
+def _shown_until(
+    platform: Platform, table: str, histories: Mapping[date, History]
+) -> dict[tuple[RunId, date], datetime | None]:
     """Seen through rollbacks: what they returned are rows of the run that had written them."""
     returned = returned_versions(known_rollbacks(platform.ledger, table))
     shown: dict[tuple[RunId, date], datetime | None] = {}
-    for day, history in platform.ledger.table_history(table).items():
+    for day, history in histories.items():
         for entry in history:
             seen = shown_entry(history, returned, version=entry.target_version)
             if seen is not None:
@@ -147,14 +153,13 @@ def _shown_until(platform: Platform, table: str) -> dict[tuple[RunId, date], dat
     return shown
 
 
-def _recorded_version(platform: Platform, table: str) -> int:
-    histories = platform.ledger.table_history(table).values()
-    return max((entry.target_version for history in histories for entry in history), default=0)
+def _recorded_version(histories: Mapping[date, History]) -> int:
+    versions = (entry.target_version for history in histories.values() for entry in history)
+    return max(versions, default=0)
 
 
-def _publishing(platform: Platform, table: str, runs: Iterable[RunRecord]) -> tuple[RunId, ...]:
-    moving = {record.run_id for record in runs if record.state is RunState.PUBLISHING}
-    intended = {
-        one.intent.run_id for one in platform.ledger.open_intents() if one.intent.table == table
-    }
-    return tuple(sorted(moving | intended))
+def _publishing(platform: Platform, table: str) -> tuple[RunId, ...]:
+    publishing = platform.ledger.runs(table, states={RunState.PUBLISHING}, limit=ALL)
+    intended = (one.intent for one in platform.ledger.open_intents() if one.intent.table == table)
+    found = (*(run.run_id for run in publishing), *(intent.run_id for intent in intended))
+    return tuple(sorted(set(found)))
