@@ -6,23 +6,25 @@ Both share partitions and backfill policy, and so land in the same Dagster run, 
 The assets only translate: what happens is the engine's business.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import dagster as dg
 from dagster_pyspark import PySparkResource
 
 from backfill_platform.domain.manifests import Manifest
-from backfill_platform.domain.partitions import Boundary
+from backfill_platform.domain.partitions import Boundary, PartitionSet
+from backfill_platform.domain.runs import AcceptedPartition
 from backfill_platform.domain.tables import TableSpec
 from backfill_platform.engine.carry_out.staging import StagedChunk, stage_days
 from backfill_platform.engine.platform import Platform
-from backfill_platform.engine.publish.publishing import ChunkPublication, publish_chunk
+from backfill_platform.engine.publish.publishing import ChunkPublication, publish_partitions
 from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.failures import told_to_dagster
 from backfill_platform.orchestration.keys import staging_key, table_key
 from backfill_platform.orchestration.launches import (
     find_launched_run,
+    launched_days,
     open_launched_run,
     stages_too,
 )
@@ -41,9 +43,9 @@ def chunk_policy(spec: TableSpec) -> dg.BackfillPolicy:
     """With different policies, staging and publication would land in different Dagster runs.
 
     Dagster cuts after so many days and knows no months: a table whose months stay whole gets its
-    range as one Dagster run, and the engine cuts it.
+    range as one Dagster run, and the engine cuts it. So does one that becomes visible at once.
     """
-    if spec.boundary is not Boundary.DAY:
+    if spec.boundary is not Boundary.DAY or spec.usual_scope.is_at_once:
         return dg.BackfillPolicy.single_run()
     return dg.BackfillPolicy.multi_run(spec.chunk_days)
 
@@ -99,20 +101,28 @@ def make_publish_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
     def publish(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         with told_to_dagster():
             manifest = find_launched_run(context.run, platform, spec)
-            done = publish_chunk(
+            done = publish_partitions(
                 platform,
                 manifest.run_id,
-                step_days(context),
+                _asked_days(context, manifest),
                 by_hand=not stages_too(context.run, spec),
             )
-        for day, metadata in _published_by_day(done):
+        accepted = [one for one in done.accepted if one.day in step_days(context)]
+        for day, metadata in _published_by_day(accepted):
             context.add_asset_metadata(metadata, table_key(spec.full_name), day)
         return dg.MaterializeResult(
             metadata=run_metadata(platform.evidence, manifest) | _publication_metadata(done),
-            data_version=content_version(done.accepted),
+            data_version=content_version(accepted),
         )
 
     return publish
+
+
+def _asked_days(context: dg.AssetExecutionContext, manifest: Manifest) -> PartitionSet:
+    """What becomes visible at once is published by the first Dagster run of its launch, whichever
+    days that one holds; the others find it done."""
+    is_at_once = manifest.target.publish_scope.is_at_once
+    return launched_days(context) if is_at_once else PartitionSet.of_range(step_days(context))
 
 
 def _run_tags(manifest: Manifest) -> dict[str, str]:
@@ -136,9 +146,11 @@ def _staged_by_day(chunk: StagedChunk) -> Iterator[tuple[str, Mapping[str, Any]]
         )
 
 
-def _published_by_day(done: ChunkPublication) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for accepted in done.accepted:
-        yield accepted.day.isoformat(), partition_metadata(accepted)
+def _published_by_day(
+    accepted: Iterable[AcceptedPartition],
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for one in accepted:
+        yield one.day.isoformat(), partition_metadata(one)
 
 
 def _publication_metadata(done: ChunkPublication) -> dict[str, Any]:

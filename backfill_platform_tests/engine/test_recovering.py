@@ -45,37 +45,16 @@ from backfill_platform.engine.recover.remedies import (
 )
 from backfill_platform.engine.rollback.planning import plan_rollback
 from backfill_platform.engine.rollback.rolling_back import roll_back
-from backfill_platform.ledger.store import Ledger
 from backfill_platform.planner.rollback_facts import RollbackRequest
 from backfill_platform.publisher.replace_partitions import publish
 from backfill_platform_tests.engine.by_hand import Meters, run_by_hand, stage_by_hand
+from backfill_platform_tests.engine.losing import losing
 from backfill_platform_tests.readings import BRONZE, week
 
 S = RunState
 DAYS = week(days=3)
 ONE, REST = week(days=1), DayRange(DAYS.start + timedelta(days=1), DAYS.end_exclusive)
 Plan = Callable[..., Manifest]
-
-
-class FaultyLedger:
-    """A ledger that is lost in one of its methods, whenever `fails` says so of what it is given."""
-
-    def __init__(self, ledger: Ledger, method: str, fails: Callable[..., bool]) -> None:
-        self._ledger = ledger
-        self._method = method
-        self._fails = fails
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._ledger, name)
-        if name != self._method:
-            return found
-
-        def faulty(*given: Any, **named: Any) -> Any:
-            if self._fails(*given, **named):
-                raise ConnectionError("the ledger is gone")
-            return found(*given, **named)
-
-        return faulty
 
 
 @pytest.fixture
@@ -95,11 +74,6 @@ def staged(platform: Platform, plan: Plan) -> Manifest:
 
 def meters(*names: str, days: DayRange = DAYS) -> Meters:
     return dict.fromkeys(days, names)
-
-
-def losing(platform: Platform, method: str, fails: Callable[..., bool] | None = None) -> Platform:
-    ledger: Any = FaultyLedger(platform.ledger, method, fails or (lambda *_, **__: True))
-    return replace(platform, ledger=ledger)
 
 
 def later(platform: Platform, **passed: int) -> Platform:

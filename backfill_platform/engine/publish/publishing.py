@@ -83,12 +83,8 @@ def publish_partitions(
     """Whatever lies between them stays as it is."""
     manifest = load_manifest(platform, run_id)
     refuse_publication(platform, manifest, days, by_hand=by_hand)
-    if _is_published_at_once(platform, manifest):
-        return _recall(platform, manifest, days)
-    wait_for_commit(platform, manifest)
-    with fenced(platform, manifest, days) as guard:
-        begin_publishing(platform, run_id)
-        done = _publish_changed(platform, manifest, days, guard)
+    is_done = _is_published_at_once(platform, manifest)
+    done = (_recall if is_done else _publish)(platform, manifest, days)
     for chunk in platform.ledger.chunks(run_id):
         if days.covers(chunk.days) and chunk.status is ChunkStatus.VALIDATED:
             platform.ledger.mark_chunk_published(run_id, chunk.days, now=platform.clock())
@@ -118,6 +114,13 @@ def _recall(platform: Platform, manifest: Manifest, days: PartitionSet) -> Chunk
         accepted=tuple(accepted[day] for day in days if day in accepted),
         version=landed.version if landed else None,
     )
+
+
+def _publish(platform: Platform, manifest: Manifest, days: PartitionSet) -> ChunkPublication:
+    wait_for_commit(platform, manifest)
+    with fenced(platform, manifest, days) as guard:
+        begin_publishing(platform, manifest.run_id)
+        return _publish_changed(platform, manifest, days, guard)
 
 
 def _publish_changed(
