@@ -72,7 +72,7 @@ def latest_view_sql(
 ) -> str:
     """A query over the table under whatever name an engine knows it by; with a name, a view of it.
 
-    The inner query asks for partition columns alone, so no file is read for it.
+    The inner query asks for partition columns alone, which engines know without reading a row.
     """
     day, version = partition_column, version_column.value
     create = f"CREATE OR REPLACE VIEW {view} AS\n" if view else ""
