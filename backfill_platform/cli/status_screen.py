@@ -23,7 +23,7 @@ from backfill_platform.domain.approvals import Approval, Decision
 from backfill_platform.domain.chunks import ChunkRecord
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
 from backfill_platform.engine.look.speed import Pace
-from backfill_platform.engine.look.status import GateCount, RunStatus, seconds_of
+from backfill_platform.engine.look.status import GateCount, RunStatus, UndoneRun, seconds_of
 
 CHUNKS_SHOWN = 10
 
@@ -60,10 +60,14 @@ def _status_sections(status: RunStatus, now: datetime) -> Iterator[tuple[str, Re
     yield "why", Text(f"{run.reason} ({run.actor}, {show_instant(run.planned_at)})")
     count = show_count(len(partitions), "partition")
     yield "changes", Text(f"{run.table}: {count}, {show_days(partitions)}")
+    if status.undoes is not None:
+        yield "undoes", _undone(status, status.undoes)
     yield "state", Text(f"{run.state} since {show_instant(run.updated_at)}: {status.cause}")
     if status.next_step.waits_for:
         yield "waits", Text(f"for {status.next_step.waits_for}", style="bold")
     yield "done", _done(status)
+    if status.taken_by:
+        yield "since", _since(status)
     yield from _candidate_section(status)
     if status.chunks:
         yield "chunks", chunk_table(status.chunks, now)
@@ -88,13 +92,41 @@ def _watch_sections(
     yield "state", Text(f"{status.run.state}: {status.cause}")
     if status.next_step.waits_for:
         yield "waits", Text(f"for {status.next_step.waits_for}")
+    if status.undoes is not None:
+        yield "done", _done(status)
+        return
     yield "done", _progress(status)
     yield "pace", Text(_pace(pace))
     if status.chunks:
         yield "chunks", chunk_table(status.chunks, now)
 
 
+def _undone(status: RunStatus, undone: UndoneRun) -> Text:
+    """To which version each day returns stands in the manifest, as what the rollback reads."""
+    left = "in no partition any more"
+    if undone.seen_now:
+        left = f"in {show_count(undone.seen_now, 'partition')} now"
+    lines = [Text.assemble((undone.run_id, "bold"), f", which is {undone.state} and seen {left}")]
+    versions = dict.fromkeys(pinned.snapshot for pinned in status.manifest.inputs)
+    if versions:
+        lines.append(Text(f"returns what version {' and '.join(versions)} held"))
+    return Text("\n").join(lines)
+
+
+def _since(status: RunStatus) -> Text:
+    """What became of its partitions afterwards."""
+    lines = [Text(f"{status.seen_now:,} of {status.changed:,} that it changed are seen now")]
+    for taker in status.taken_by:
+        how = "rolled back" if taker.is_rollback else "superseded"
+        count = show_count(taker.partitions, "partition")
+        lines.append(Text.assemble(f"{count} {how} by ", (taker.run_id, "bold")))
+    return Text("\n").join(lines)
+
+
 def _done(status: RunStatus) -> Text:
+    if status.undoes is not None:
+        returned = show_count(status.partitions, "partition")
+        return Text(f"{status.changed:,} of {returned} returned; nothing is computed")
     failed = sum(gate.failed for gate in status.gates)
     judged = f"; {show_count(failed, 'negative verdict')}" if failed else ""
     partitions = show_count(status.partitions, "partition")

@@ -143,6 +143,21 @@ class AcceptedPartition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Fate:
+    """What became of the partitions that a run changed; each number counts partitions."""
+
+    seen_now: int  # by consumers, from this run
+    taken_by: Mapping[RunId, int]  # by the run that was accepted next
+
+    @property
+    def changed(self) -> int:
+        return self.seen_now + sum(self.taken_by.values())
+
+
+NO_FATE = Fate(seen_now=0, taken_by={})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PublicationIntent:
     """Written before the commit, so that recovery knows what to look for in the target's log."""
 

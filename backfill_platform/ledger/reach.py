@@ -1,4 +1,4 @@
-"""How far publications of a table reach: all that was ever accepted, and what each run changed."""
+"""How far publications of a table reach: all that was ever accepted, and what became of it."""
 
 from collections import defaultdict
 from datetime import date
@@ -6,7 +6,7 @@ from datetime import date
 import sqlalchemy as sa
 
 from backfill_platform.domain.identity import RunId
-from backfill_platform.domain.runs import AcceptedPartition
+from backfill_platform.domain.runs import AcceptedPartition, Fate
 from backfill_platform.ledger.schema import accepted_output
 
 
@@ -26,11 +26,29 @@ def read_table_history(
     return {day: tuple(history) for day, history in histories.items()}
 
 
-def read_changed_counts(connection: sa.Connection, table: str) -> dict[RunId, int]:
-    """How many partitions each run has changed; one that changed nothing is not among them."""
-    rows = connection.execute(
-        sa.select(accepted_output.c.run_id, sa.func.count(accepted_output.c.day.distinct()))
-        .where(accepted_output.c.table_name == table)
-        .group_by(accepted_output.c.run_id)
+def read_fates(
+    connection: sa.Connection, table: str, run_id: RunId | None = None
+) -> dict[RunId, Fate]:
+    """Of every run that changed a partition of the table, or of one. A run that changed nothing is
+    not among them."""
+    columns = accepted_output.c
+    asked = (
+        sa.select(
+            columns.run_id, columns.superseded_by_run_id, sa.func.count(columns.day.distinct())
+        )
+        .where(columns.table_name == table)
+        .group_by(columns.run_id, columns.superseded_by_run_id)
+        .order_by(columns.run_id, columns.superseded_by_run_id)
     )
-    return {RunId(run_id): count for run_id, count in rows}
+    chosen = asked if run_id is None else asked.where(columns.run_id == run_id)
+    counts: defaultdict[RunId, dict[RunId | None, int]] = defaultdict(dict)
+    for of_run, taken_by, count in connection.execute(chosen):
+        counts[of_run][taken_by] = count
+    return {of_run: _fate(taken) for of_run, taken in counts.items()}
+
+
+def _fate(taken: dict[RunId | None, int]) -> Fate:
+    return Fate(
+        seen_now=taken.get(None, 0),
+        taken_by={taker: count for taker, count in taken.items() if taker is not None},
+    )

@@ -25,9 +25,11 @@ from backfill_platform.domain.modes import RunKind
 from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.domain.retirements import RetirementIntent, RetirementRecord
 from backfill_platform.domain.runs import (
+    NO_FATE,
     AcceptedPartition,
     AcceptedRows,
     AlreadyRecorded,
+    Fate,
     LostRaceValue,
     Moved,
     NewRun,
@@ -438,10 +440,14 @@ class Ledger:
         with self._read() as connection:
             return _reach.read_table_history(connection, table)
 
-    def changed_counts(self, table: str) -> dict[RunId, int]:
-        """How many partitions each run has changed."""
+    def fates(self, table: str) -> dict[RunId, Fate]:
+        """What became of the partitions of each run that changed any."""
         with self._read() as connection:
-            return _reach.read_changed_counts(connection, table)
+            return _reach.read_fates(connection, table)
+
+    def fate(self, table: str, run_id: RunId) -> Fate:
+        with self._read() as connection:
+            return _reach.read_fates(connection, table, run_id).get(run_id, NO_FATE)
 
     def accepted(self, table: str, days: Iterable[date]) -> dict[date, AcceptedPartition]:
         with self._read() as connection:

@@ -7,10 +7,23 @@ import pytest
 from backfill_platform.domain.clock import utc_now
 from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.engine.plan.planning import plan_run
+from backfill_platform.engine.rollback.planning import plan_rollback
+from backfill_platform.engine.rollback.rolling_back import roll_back
+from backfill_platform.planner.rollback_facts import RollbackRequest
 from backfill_platform_tests.engine.by_hand import run_by_hand, write_rows
 from backfill_platform_tests.readings import BRONZE, START, week
 
 DAYS = week(days=3)
+
+
+def undo(platform, manifest, days):
+    request = RollbackRequest(
+        run_id=manifest.run_id,
+        days=PartitionSet.of_range(days),
+        reason="wrong",
+        requested_by="me",
+    )
+    return roll_back(platform, plan_rollback(platform, request).run_id).manifest
 
 
 @pytest.fixture
@@ -64,6 +77,45 @@ def test_a_run_says_how_many_partitions_it_changed(call, platform, intent, publi
     again = plan_run(platform, intent(BRONZE, DAYS, "again"))
     run_by_hand(platform, again, {**dict.fromkeys(DAYS, ("a", "b")), START: ("c",)})
     assert "3 published, 1 changed, 1 seen now" in call("history", BRONZE).stdout
+
+
+@pytest.fixture
+def rolled_back(platform, intent, published):
+    """The second of two runs, on the first day alone."""
+    second = plan_run(platform, intent(BRONZE, DAYS, "second"))
+    run_by_hand(platform, second, dict.fromkeys(DAYS, ("c",)))
+    return second, undo(platform, second, week(days=1))
+
+
+def test_a_rollback_says_what_it_took_back(call, rolled_back):
+    undone, rollback = rolled_back
+    screen = call("history", BRONZE).stdout
+    assert f"{rollback.run_id}  ROLLBACK  PUBLISHED: 1 returned, 1 seen now" in screen
+    assert f"takes back {undone.run_id}" in screen
+
+
+def test_a_run_says_who_has_replaced_what_of_it(call, published, rolled_back):
+    undone, rollback = rolled_back
+    screen = call("history", BRONZE).stdout
+    assert "3 published, 3 changed, 2 seen now" in screen
+    assert f"replaced since: 1 by {rollback.run_id}" in screen
+    assert f"replaced since: 3 by {undone.run_id}" in screen
+
+
+def test_programs_are_told_the_same_of_each_run(call, published, rolled_back):
+    undone, rollback = rolled_back
+    found = call("history", BRONZE, "--json").document
+    assert [(one["undoes"], one["taken_by"]) for one in found] == [
+        (undone.run_id, {}),
+        (None, {rollback.run_id: 1}),
+        (None, {undone.run_id: 3}),
+    ]
+
+
+def test_the_history_of_a_day_says_what_a_rollback_took_back(call, rolled_back):
+    undone, rollback = rolled_back
+    screen = call("history", BRONZE, "--day", "2025-01-01").stdout
+    assert f"{rollback.run_id} took back {undone.run_id}" in screen
 
 
 def test_whoever_is_frozen_out_reads_by_whom_and_until_when(call, platform, published):

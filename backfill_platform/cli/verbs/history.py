@@ -1,6 +1,7 @@
 """Verb `history`: which run each partition was and is owed to. Reads the ledger, and only for a
 time in the past the Delta log as well."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Annotated
@@ -17,12 +18,16 @@ from backfill_platform.cli.plan_options import parse_day
 from backfill_platform.cli.plan_screen import heading, plain_table
 from backfill_platform.domain.clock import utc_now
 from backfill_platform.domain.fences import Fence
+from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import ChunkStatus
 from backfill_platform.domain.plain import to_plain
-from backfill_platform.domain.runs import AcceptedPartition, RunRecord
+from backfill_platform.domain.runs import NO_FATE, AcceptedPartition, Fate, RunRecord
+from backfill_platform.engine.look.status import undone_by
 
 if TYPE_CHECKING:
     from backfill_platform.ledger.store import Ledger
+
+TAKERS_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +38,8 @@ class Contribution:
     published: int  # partitions, those included that did not change
     changed: int  # partitions
     seen_now: int  # partitions that consumers see from it
+    undoes: RunId | None  # what a rollback takes back
+    taken_by: Mapping[RunId, int]  # partitions that another run has replaced since
 
 
 def _parse_instant(text: str) -> datetime:
@@ -70,11 +77,11 @@ def history(
     if at is not None:
         _tell_moment(ledger, table, at, day, as_json=as_json)
     elif day is None:
-        changed = ledger.changed_counts(table)
-        found = [_contribution(ledger, run, changed.get(run.run_id, 0)) for run in runs]
+        fates = ledger.fates(table)
+        found = [_contribution(ledger, run, fates.get(run.run_id, NO_FATE)) for run in runs]
         _tell_table(table, found, ledger.open_fences(table, utc_now()), as_json=as_json)
     else:
-        _tell_day(table, day, ledger.accepted_history(table, day), as_json=as_json)
+        _tell_day(ledger, table, day, as_json=as_json)
 
 
 def _tell_moment(
@@ -95,12 +102,17 @@ def _tell_moment(
         raise typer.Exit(1)
 
 
-def _contribution(ledger: "Ledger", run: RunRecord, changed: int) -> Contribution:
+def _contribution(ledger: "Ledger", run: RunRecord, fate: Fate) -> Contribution:
     """A rollback has no chunks: it publishes exactly what it changes."""
-    published = len(ledger.covered_days(run.run_id, {ChunkStatus.PUBLISHED})) or changed
-    accepted = ledger.accepted(run.table, run.days or ()).values()
-    seen = [one for one in accepted if one.run_id == run.run_id]
-    return Contribution(run=run, published=published, changed=changed, seen_now=len(seen))
+    published = len(ledger.covered_days(run.run_id, {ChunkStatus.PUBLISHED})) or fate.changed
+    return Contribution(
+        run=run,
+        published=published,
+        changed=fate.changed,
+        seen_now=fate.seen_now,
+        undoes=undone_by(run),
+        taken_by=fate.taken_by,
+    )
 
 
 def _tell_table(
@@ -126,34 +138,48 @@ def _document(one: Contribution) -> dict[str, object]:
 
 
 def _table_screen(found: list[Contribution]) -> Text:
-    """Two lines a run: what it did, and below it where and why."""
+    """A few lines a run: what it did, and below it where and why, and what became of that."""
     return Text("\n").join(line for one in found for line in _lines(one))
 
 
-def _lines(one: Contribution) -> tuple[Text, Text]:
+def _lines(one: Contribution) -> Iterator[Text]:
     run = one.run
-    did = f"{one.published:,} published, {one.changed:,} changed, {one.seen_now:,} seen now"
     days = show_days(run.days) if run.days else "days unknown"
-    return (
-        Text.assemble((run.run_id, "bold"), f"  {run.kind}  {run.state}: {did}"),
-        Text(f"    {days} · {run.reason} ({run.actor})", style="dim"),
-    )
+    yield Text.assemble((run.run_id, "bold"), f"  {run.kind}  {run.state}: {_did(one)}")
+    yield Text(f"    {days} · {run.reason} ({run.actor})", style="dim")
+    if one.undoes is not None:
+        yield Text(f"    takes back {one.undoes}", style="dim")
+    if one.taken_by:
+        yield Text(f"    {_taken(one.taken_by)}", style="dim")
 
 
-def _tell_day(
-    table: str, day: date, found: tuple[AcceptedPartition, ...], *, as_json: bool
-) -> None:
+def _did(one: Contribution) -> str:
+    if one.undoes is not None:
+        return f"{one.changed:,} returned, {one.seen_now:,} seen now"
+    return f"{one.published:,} published, {one.changed:,} changed, {one.seen_now:,} seen now"
+
+
+def _taken(taken_by: Mapping[RunId, int]) -> str:
+    shown = [f"{count:,} by {taker}" for taker, count in [*taken_by.items()][:TAKERS_SHOWN]]
+    hidden = len(taken_by) - len(shown)
+    return f"replaced since: {', '.join(shown)}{f' and {hidden:,} more runs' if hidden else ''}"
+
+
+def _tell_day(ledger: "Ledger", table: str, day: date, *, as_json: bool) -> None:
+    found = ledger.accepted_history(table, day)
     if as_json:
         emit([to_plain(one) for one in found])
     elif found:
-        show(heading(f"{table} {day}", "the last one is seen now"), _day_screen(found))
+        undone = {one.run_id: undone_by(ledger.run(one.run_id)) for one in found}
+        title = heading(f"{table} {day}", "the last one is seen now")
+        show(title, _day_screen(found), *_returns(undone))
     else:
         show(Text(f"No run has published {day} of {table}."))
 
 
 def _day_screen(found: tuple[AcceptedPartition, ...]) -> Screen:
     screen = plain_table()
-    screen.add_column("version", justify="right")
+    screen.add_column("version", justify="right", no_wrap=True)
     screen.add_column("run", no_wrap=True)
     screen.add_column("rows", justify="right")
     screen.add_column("accepted", no_wrap=True)
@@ -168,3 +194,10 @@ def _day_screen(found: tuple[AcceptedPartition, ...]) -> Screen:
             until,
         )
     return screen
+
+
+def _returns(undone: Mapping[RunId, RunId | None]) -> Iterator[Text]:
+    """Below the table, where two names of runs have room."""
+    for rollback, taken_back in undone.items():
+        if taken_back is not None:
+            yield Text.assemble("· ", (rollback, "bold"), f" took back {taken_back}")

@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from backfill_platform.cli.confirming import Choice, may_act, read_choice
-from backfill_platform.cli.figures import show_count, show_days
+from backfill_platform.cli.figures import show_count, show_days, show_instant
 from backfill_platform.cli.main import EXIT_WAITS
 from backfill_platform.cli.opening import find_run, open_everything
 from backfill_platform.cli.options import Confirm, DryRun, Json, Run, os_user
@@ -127,7 +127,7 @@ def _tell_done(platform: "Platform", done: "RolledBack", *, as_json: bool) -> No
     """Said before Dagster hears of it, which takes longer than the rollback."""
     manifest = done.manifest
     if not as_json:
-        show(_sentence(done))
+        show(_sentence(platform, done))
     told = tell_dagster(platform, {manifest.target.table: manifest.target.partitions})
     if as_json:
         emit({**_document_of(platform, done), "dagster": told.catalog})
@@ -138,15 +138,19 @@ def _tell_done(platform: "Platform", done: "RolledBack", *, as_json: bool) -> No
         show_next((f"backfill history {manifest.target.table}",))
 
 
-def _sentence(done: "RolledBack") -> Text:
+def _sentence(platform: "Platform", done: "RolledBack") -> Text:
+    from backfill_platform.engine.rollback.undoing import undoable_until
+
     manifest, undone = done.manifest, done.undone
     days = manifest.target.partitions
+    until = undoable_until(platform, manifest.target.table, done.version)
     return Text.assemble(
         "Rolled back by ",
         (manifest.run_id, "bold"),
         f", in version {done.version}: {show_count(len(days), 'partition')} "
         f"({show_days(days)}) of {manifest.target.table} hold again what they held before "
-        f"{undone.run_id}, which is {undone.state}.",
+        f"{undone.run_id}, which is {undone.state}. The rollback can itself be rolled back until "
+        f"{show_instant(until)}.",
     )
 
 

@@ -15,7 +15,8 @@ from backfill_platform.domain.comparisons import compared_days
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
 from backfill_platform.domain.manifests import Manifest
-from backfill_platform.domain.runs import RunRecord
+from backfill_platform.domain.modes import RunKind
+from backfill_platform.domain.runs import Fate, RunRecord
 from backfill_platform.domain.verdicts import Gate, Verdict
 from backfill_platform.engine.carry_out.pacing import cost_of_rows
 from backfill_platform.engine.carry_out.pacing import rows_read as rows_read_by
@@ -61,6 +62,24 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UndoneRun:
+    """What a rollback takes back, and what is left of it."""
+
+    run_id: RunId
+    state: RunState
+    seen_now: int  # partitions that consumers still see from it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taker:
+    """Another run that was accepted in the place of this one."""
+
+    run_id: RunId
+    partitions: int
+    is_rollback: bool  # of this very run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunStatus:
     run: RunRecord
     manifest: Manifest
@@ -75,6 +94,10 @@ class RunStatus:
     gates: tuple[GateCount, ...]
     taken: Taken
     cause: str  # of the newest event: why it stands where it stands
+    undoes: UndoneRun | None  # of a rollback
+    changed: int  # partitions, those included that were taken from it since
+    seen_now: int  # partitions that consumers see from it
+    taken_by: tuple[Taker, ...]  # in the order in which they were planned
 
     @property
     def is_at_rest(self) -> bool:
@@ -90,6 +113,7 @@ def read_status(ledger: Ledger, run_id: RunId, now: datetime) -> RunStatus:
     chunks = tuple(
         chunk for chunk in ledger.chunks(run_id) if chunk.status is not ChunkStatus.REPLACED
     )
+    fate = ledger.fate(record.table, run_id)
     partitions, compared = len(manifest.target.partitions), len(compared_days(events, chunks))
     return RunStatus(
         run=record,
@@ -105,7 +129,34 @@ def read_status(ledger: Ledger, run_id: RunId, now: datetime) -> RunStatus:
         gates=count_verdicts(ledger.verdicts(run_id)),
         taken=_taken(manifest, chunks),
         cause=events[-1].cause,
+        undoes=_undone(ledger, manifest),
+        changed=fate.changed,
+        seen_now=fate.seen_now,
+        taken_by=_takers(ledger, run_id, fate),
     )
+
+
+def _undone(ledger: Ledger, manifest: Manifest) -> UndoneRun | None:
+    if manifest.undoes is None:
+        return None
+    undone = ledger.run(manifest.undoes.run_id)
+    fate = ledger.fate(undone.table, undone.run_id)
+    return UndoneRun(run_id=undone.run_id, state=undone.state, seen_now=fate.seen_now)
+
+
+def _takers(ledger: Ledger, run_id: RunId, fate: Fate) -> tuple[Taker, ...]:
+    taken_by = ((ledger.run(taker), partitions) for taker, partitions in fate.taken_by.items())
+    ordered = sorted(taken_by, key=lambda taken: taken[0].planned_at)
+    return tuple(
+        Taker(run_id=record.run_id, partitions=partitions, is_rollback=undone_by(record) == run_id)
+        for record, partitions in ordered
+    )
+
+
+def undone_by(record: RunRecord) -> RunId | None:
+    """Which run a rollback takes back; nothing for every other run."""
+    undoes = read_manifest(record).undoes if record.kind is RunKind.ROLLBACK else None
+    return undoes.run_id if undoes else None
 
 
 def follow_status(read: Callable[[], RunStatus], wait: Callable[[], None]) -> Iterator[RunStatus]:

@@ -48,6 +48,7 @@ from backfill_platform.engine.records import keep_record
 from backfill_platform.engine.retire.traces import refuse_while_retiring
 from backfill_platform.engine.rollback.planning import state_of_plan
 from backfill_platform.engine.rollback.returned_rows import returned_rows
+from backfill_platform.engine.rollback.undoing import undoable_until
 from backfill_platform.lakehouse.delta_tables import published_version, read_table_state
 from backfill_platform.lakehouse.former_files import former_files
 from backfill_platform.planner.rollback import former_versions
@@ -240,7 +241,11 @@ def _record(platform: Platform, manifest: Manifest, version: int) -> None:
 def _settle(platform: Platform, manifest: Manifest, version: int) -> None:
     begin_publishing(platform, manifest.run_id)
     supersede_runs(platform, manifest)  # the undone one is rolled back, if nothing is left to it
-    cause = f"it landed in version {version} of the target"
+    until = undoable_until(platform, manifest.target.table, version)
+    cause = (
+        f"it landed in version {version} of the target, and can itself be rolled back until "
+        f"{until:%Y-%m-%d %H:%M} UTC"
+    )
     move_run(platform, manifest.run_id, _S.PUBLISHING, _S.PUBLISHED, cause)
 
 
