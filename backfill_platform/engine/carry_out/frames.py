@@ -38,8 +38,8 @@ def chunk_frames(
 def _base(
     platform: Platform, spark: SparkSession, manifest: Manifest, days: DayRange
 ) -> DataFrame | None:
-    """What the days hold by the manifest, in the columns that are staged now: the target may have
-    had fewer of them, or narrower ones."""
+    """What the days hold by the manifest, in the columns that are staged now. A column that was
+    added since is null, and a value that no longer fits ends the chunk: nothing of it is lost."""
     target = manifest.target
     if target.publish_mode is not PublishMode.MERGE_BY_KEY:
         return None
