@@ -225,6 +225,15 @@ def test_equal_rows_do_not_keep_a_run_from_changing_the_columns(platform, run):
     assert loose.ledger.accepted(BRONZE, DAYS)[day(0)].run_id == manifest.run_id
 
 
+def test_publishing_a_run_twice_that_changes_the_columns_equals_publishing_it_once(platform, run):
+    run(platform, "a")
+    after = declaring(platform, NOTE)
+    manifest = run(after, "b")
+    before = version(after)
+    again = publish_chunk(after, manifest.run_id, DAYS)
+    assert (again.changed, version(after)) == ((), before)
+
+
 def test_a_run_does_not_begin_on_columns_that_moved_since_it_was_planned(platform, plan, run):
     run(platform, "a")
     manifest = plan(platform, "b", REST)

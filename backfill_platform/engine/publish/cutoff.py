@@ -20,10 +20,12 @@ from backfill_platform.publisher.compaction import days_still_holding
 def unchanged_days(platform: Platform, manifest: Manifest, days: PartitionSet) -> tuple[date, ...]:
     """Of a swap all or none: a table that takes another's place takes it with every partition, so
     that all of it is owed to one run (test_a_swap_leaves_no_day_to_another_run). Of a run that
-    changes the columns nothing is equal: equal rows would keep it from changing them."""
-    if manifest.target.schema_changes:
-        return ()
+    changes the columns only what it has published itself: equal rows of another would keep it from
+    changing them (test_equal_rows_do_not_keep_a_run_from_changing_the_columns)."""
     equal = days_equal_to_accepted(platform, manifest, days)
+    if manifest.target.schema_changes:
+        accepted = platform.ledger.accepted(manifest.target.table, equal)
+        equal = tuple(day for day in equal if accepted[day].run_id == manifest.run_id)
     if manifest.target.publish_mode is not PublishMode.SHADOW_SWAP:
         return equal
     return equal if len(equal) == len(days) and _holds_nothing_else(platform, manifest) else ()
