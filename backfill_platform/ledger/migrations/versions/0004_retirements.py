@@ -30,7 +30,7 @@ def upgrade() -> None:
         sa.Column("finished_at", INSTANT),
         sa.Column("spared", sa.Text),
         sa.PrimaryKeyConstraint("retirement_id", name="pk_retirement"),
-        sa.UniqueConstraint("table_name", "number", name="uq_retirement_table_name"),
+        sa.UniqueConstraint("table_name", "number", name="uq_retirement_table_name_number"),
         sa.CheckConstraint(
             "(finished_at IS NULL) = (spared IS NULL)", name=op.f("ck_retirement_fact")
         ),
