@@ -1,5 +1,6 @@
 """Listed subjects do not come back: not by a plan, a publication or a rollback. Without Spark."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from backfill_platform.domain.errors import (
     PrivacyRefused,
 )
 from backfill_platform.domain.lifecycle import RunState
+from backfill_platform.domain.modes import Classification
 from backfill_platform.domain.partitions import DayRange
-from backfill_platform.domain.privacy import ListedSubjects
+from backfill_platform.domain.privacy import ListedSubjects, Mask
 from backfill_platform.engine.carry_out.starting import start_run
 from backfill_platform.engine.deletions import run_protection
 from backfill_platform.engine.plan.planning import plan_run
@@ -105,6 +107,43 @@ def test_what_is_published_is_not_refused_when_it_is_published_again(platform, p
     forget(platform.landing, "a", "b")
     again = publish_chunk(platform, manifest.run_id, DAYS)
     assert (again.changed, len(again.accepted)) == ((), len(DAYS))
+
+
+class DyingLedger:
+    """A ledger that is lost between the commit and the fact."""
+
+    def __init__(self, ledger) -> None:
+        self._ledger = ledger
+
+    def __getattr__(self, name):
+        return getattr(self._ledger, name)
+
+    def record_fact(self, *_given, **_named):
+        raise ConnectionError("the ledger is gone")
+
+
+def test_what_landed_before_a_crash_is_told_as_it_landed_although_the_list_has_grown(
+    platform, planned
+):
+    manifest = planned("one")
+    stage_by_hand(platform, manifest, OF_B)
+    dying: Any = DyingLedger(platform.ledger)
+    with pytest.raises(ConnectionError):
+        publish_chunk(replace(platform, ledger=dying), manifest.run_id, DAYS)
+    forget(platform.landing, "a", "b")
+    publish_chunk(platform, manifest.run_id, DAYS)
+    assert platform.ledger.run(manifest.run_id).state is RunState.PUBLISHED
+
+
+def test_a_run_does_not_begin_with_other_masks_than_the_planned_ones(platform, planned):
+    manifest = planned("one")
+    spec = platform.catalog.tables[PRIVATE]
+    classes = {"meter": Classification.RESTRICTED}
+    privacy = replace(spec.privacy, column_classes=classes, masks={"meter": Mask.SHA256})
+    tables = {**platform.catalog.tables, PRIVATE: replace(spec, privacy=privacy)}
+    other = replace(platform, catalog=replace(platform.catalog, tables=tables))
+    with pytest.raises(ManifestDrifted, match="the configuration: planned"):
+        start_run(other, manifest.run_id)
 
 
 def test_a_list_that_shrinks_is_refused_by_the_next_plan(platform, planned):
