@@ -38,7 +38,7 @@ def latest_frame(
     """For Spark. Always of one version of the table, also where none is named: the newest now.
 
     `up_to` leaves out what later versions of the output say: 2026-06-30 shows what was known then.
-    `days` says of which days versions are looked up; no others are in the frame.
+    Whoever filters by days anyway may name them: versions are then looked up of these alone.
     """
     table = _open(path, version)
     frame = spark.read.format("delta").option("versionAsOf", table.version()).load(str(path))
