@@ -32,7 +32,7 @@ up: setup ## start Dagster and a warm Spark on localhost, until Ctrl-C
 	@exec $(BIN)/backfill up
 
 test: setup ## run the tests
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest --numprocesses auto --dist loadgroup
 
 chaos: setup ## kill a run at every step, recover it and compare (minutes)
 	@$(BIN)/python -m backfill_platform_tests.scenarios.crash_matrix

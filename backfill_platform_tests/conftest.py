@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,27 @@ time.tzset()
 # A slow machine is no finding: speed is measured in benchmarks.
 hypothesis.settings.register_profile("project", deadline=None)
 hypothesis.settings.load_profile("project")
+
+
+_START_SPARK = {  # processes of their own
+    "backfill_platform_tests/cli/test_life.py",
+    "backfill_platform_tests/scenarios/test_up.py",
+}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of processes that share the tests, one alone starts Spark, and it begins with that: there are
+    few cores, and it has the most to do. All other tests of a module stay together."""
+    for item in items:
+        group = "spark" if _needs_spark(item) else item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=lambda item: not _needs_spark(item))
+
+
+def _needs_spark(item: pytest.Item) -> bool:
+    wanted: Sequence[str] = getattr(item, "fixturenames", ())
+    return "spark" in wanted or item.nodeid.partition("::")[0] in _START_SPARK
 
 
 @pytest.fixture(scope="session")
