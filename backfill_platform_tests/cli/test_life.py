@@ -58,7 +58,7 @@ class Life:
 
 @pytest.fixture(scope="module")
 def life(tmp_path_factory: pytest.TempPathFactory) -> Life:
-    """Three days: a team lead has to agree before publication."""
+    """Three days, of which old and new can be read: a team lead has to agree to publication."""
     home = tmp_path_factory.mktemp("life")
     settings = load_settings(home=home)
     migrate(settings.ledger_url)
@@ -67,7 +67,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Life:
     shell = Shell(home)
     days = ("--days", "2025-01-01..2025-01-03")
     who = ("--reason", "first load", "--ticket", "T-1", "--requested-by", "ana")
-    plan = shell.document("plan", BRONZE, *days, *who, "--confirm")
+    plan = shell.document("plan", BRONZE, *days, *who, "--publish-scope", "dual-read", "--confirm")
     run_id = plan["manifest"]["run_id"]
     computed = shell.call("run", run_id, "--confirm", "--json")
     compared = shell.document("compare", run_id, "--by", "meter")
@@ -94,6 +94,15 @@ def test_what_would_change_is_counted_before_anybody_sees_it(life):
         ("a", 3, 0),
         ("b", 3, 0),
     ]
+
+
+def test_that_it_was_compared_is_kept_with_the_run(life):
+    found = life.shell.document("status", life.run_id)
+    assert (found["compared"], found["publish_scope"]) == (3, "DUAL_READ")
+    records = life.shell.home / "evidence" / life.run_id / "records.jsonl"
+    kept = [json.loads(line) for line in records.read_text().splitlines()]
+    (compared,) = [one["body"] for one in kept if one["kind"] == "comparison"]
+    assert (compared["dimension"], compared["changes"]) == ("meter", life.compared)
 
 
 def test_it_is_not_published_before_somebody_has_agreed(life):

@@ -13,7 +13,7 @@ from backfill_platform.domain.identity import GroupId, RunId, build_run_id
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.manifests import manifest_digest
 from backfill_platform.domain.measurements import PartitionMeasurement
-from backfill_platform.domain.modes import ExecutionMode, RunKind
+from backfill_platform.domain.modes import ExecutionMode, PublishScope, RunKind
 from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.domain.plain import to_plain
 from backfill_platform.domain.runs import AcceptedRows, NewRun, PublicationIntent, RunRecord
@@ -54,6 +54,7 @@ def new_run(
     version: str = VERSION,
     valid_until: datetime = VALID_UNTIL,
     replaces: RunId | None = None,
+    publish_scope: PublishScope = PublishScope.PROGRESSIVE,
 ) -> Callable[[int], NewRun]:
     """Runs of which a test says no days have one day each, so nobody is in anybody's way."""
 
@@ -69,7 +70,11 @@ def new_run(
             "reason": "wrong zone",
             "valid_until": valid_until.isoformat(),
             "transform": {"version": version},
-            "target": {"table": table, "partitions": to_plain(chosen)},
+            "target": {
+                "table": table,
+                "partitions": to_plain(chosen),
+                "publish_scope": publish_scope,
+            },
         }
         text = canonical_json(manifest)
         return NewRun(

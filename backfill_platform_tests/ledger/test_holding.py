@@ -2,10 +2,12 @@
 
 import pytest
 
+from backfill_platform.domain.canonical import canonical_json
 from backfill_platform.domain.errors import PartitionsHeld, PlanRefused, RunUnknown
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import STOPPED, RunState
-from backfill_platform.domain.modes import ExecutionMode
+from backfill_platform.domain.manifests import is_dark
+from backfill_platform.domain.modes import ExecutionMode, PublishScope
 from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.domain.runs import RunInFlight, RunRecord
 from backfill_platform.ledger.store import Ledger
@@ -224,3 +226,17 @@ def test_the_days_of_a_run_come_back_as_they_were_planned(ledger: Ledger) -> Non
     scattered = PartitionSet.of_days([*january(1, 3), *january(9), *january(20, 31)])
     run = register(ledger, "scattered", scattered)
     assert (run.days, run.valid_until) == (scattered, VALID_UNTIL)
+
+
+def test_a_candidate_holds_nothing_and_nobody_is_in_its_way(
+    ledger: Ledger, holder: RunRecord
+) -> None:
+    register(ledger, "candidate", DAYS, publish_scope=PublishScope.DARK)
+    move(ledger, holder.run_id, RunState.PLANNED, RunState.CANCELLED)
+    assert register(ledger, "later", DAYS).state is RunState.PLANNED
+
+
+def test_a_word_in_a_reason_makes_no_candidate(ledger: Ledger) -> None:
+    said = '"publish_scope":"DARK"'
+    text = canonical_json({"reason": said, "target": {"publish_scope": "WHOLE_RUN"}})
+    assert not is_dark(text)
