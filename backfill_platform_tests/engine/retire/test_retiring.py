@@ -253,6 +253,7 @@ def test_a_failed_run_ends_with_its_files_and_is_not_taken_up_again(
     stage_by_hand(lake, failed, meters("a"), chunks=(DayRange.of_day(FIRST_DAY),))
     fail_run(lake, failed.run_id, "the second chunk failed")
     retired(later(lake, days=8))
+    assert not folder(lake, failed).exists()
     event = lake.ledger.events(failed.run_id)[-1]
     assert event.to_state is S.EXPIRED
     assert event.details == {"retirement": f"{BRONZE}/retirement-1"}
