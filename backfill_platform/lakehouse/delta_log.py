@@ -29,6 +29,7 @@ class Commit:
     added: Mapping[str, date | None]  # the day of each path, if the entry names one
     removed: Mapping[str, date | None]
     output_versions: Mapping[str, str | None]  # of both, where every version of the output is kept
+    statistics: Mapping[str, str]  # of the files that it added, where its writer kept some
     only_rearranges: bool  # its writer says of every file in it that no row was changed
 
     @property
@@ -60,8 +61,18 @@ def read_commit(path: Path, version: int) -> Commit | None:
         added=_days_by_path(added),
         removed=_days_by_path(removed),
         output_versions={file["path"]: _output_version(file) for file in (*added, *removed)},
+        statistics={file["path"]: file["stats"] for file in added if file.get("stats")},
         only_rearranges=all(file.get("dataChange") is False for file in (*added, *removed)),
     )
+
+
+def read_commit_time(path: Path, version: int) -> datetime | None:
+    """Nothing where its writer did not say. A commit may name thousands of files, and this reads
+    none of them."""
+    with _entry(path, version).open(encoding="utf-8") as lines:
+        said = (json.loads(line) for line in lines if '"commitInfo"' in line)
+        info = next((action["commitInfo"] for action in said if "commitInfo" in action), {})
+    return _instant(info.get("timestamp"))
 
 
 def read_statistics(path: Path) -> dict[str, str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from backfill_platform.lakehouse.delta_log import read_commit
+from backfill_platform.lakehouse.delta_log import read_commit_time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +30,8 @@ def version_at(path: Path, at: datetime) -> Moment:
 
 def _committed_at(path: Path, version: int) -> datetime:
     """A writer need not say when; then the entry's own time stands for it, as in Delta itself."""
-    commit = read_commit(path, version)
-    if commit is not None and commit.committed_at is not None:
-        return commit.committed_at
+    said = read_commit_time(path, version)
+    if said is not None:
+        return said
     entry = path / "_delta_log" / f"{version:020d}.json"
     return datetime.fromtimestamp(entry.stat().st_mtime, tz=UTC)

@@ -5,7 +5,7 @@ they have. A compaction of the same rows is seen through. What the rows say is c
 elsewhere.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
@@ -19,10 +19,9 @@ from backfill_platform.engine.rollback.returned_rows import UNMEASURED
 from backfill_platform.engine.rollback.shown_runs import shown_runs
 from backfill_platform.lakehouse.delta_files import TableState
 from backfill_platform.lakehouse.delta_tables import read_table_state
-from backfill_platform.lakehouse.former_files import former_state
 from backfill_platform.lakehouse.paths import RUNS, Warehouse
+from backfill_platform.lakehouse.rearrangements import files_when_landed
 from backfill_platform.ledger.store import Ledger
-from backfill_platform.publisher.compaction import days_still_holding
 
 
 class Held(StrEnum):
@@ -70,16 +69,13 @@ def _in_other_files(
     moved: Mapping[date, AcceptedPartition],
     shown: Mapping[date, RunId],
 ) -> frozenset[date]:
-    """Which of them hold the very rows that landed, compacted since. The log is walked for these
-    days only, and only where it was the run that wrote in the version that the ledger names."""
-    landed: dict[date, int] = {}
-    for version in {one.target_version for one in moved.values()}:
-        days = PartitionSet.of_days(d for d, one in moved.items() if one.target_version == version)
-        former = former_state(path, version, days)
-        if former is not None:
-            own = (day for day in days if _are_own(moved[day], shown.get(day), _paths(former, day)))
-            landed |= dict.fromkeys(own, version)
-    return days_still_holding(path, state, landed)
+    """Which of them hold the very rows that landed, compacted since; and only where it was the run
+    that wrote in the version that the ledger names."""
+    landed = {day: one.target_version for day, one in moved.items()}
+    former = files_when_landed(path, state, landed)
+    return frozenset(
+        day for day, files in former.items() if _are_own(moved[day], shown.get(day), files)
+    )
 
 
 def _check(
@@ -106,14 +102,10 @@ def _judge(
     return Held.OTHER_ROWS if paths else Held.GONE
 
 
-def _are_own(accepted: AcceptedPartition, written_by: RunId | None, paths: list[str]) -> bool:
+def _are_own(accepted: AcceptedPartition, written_by: RunId | None, paths: Collection[str]) -> bool:
     """What no run wrote, and a rollback returned, is named by its files, or has none."""
     if accepted.checksum.startswith(UNMEASURED):
         return accepted.checksum == UNMEASURED + fingerprint(paths)
     return written_by is not None and all(
         path.startswith(f"{RUNS}/{written_by}/") for path in paths
     )
-
-
-def _paths(state: TableState, day: date) -> list[str]:
-    return [file.path for file in state.files.get(day, ())]

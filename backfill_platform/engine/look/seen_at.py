@@ -19,9 +19,9 @@ from backfill_platform.lakehouse.delta_files import TableState
 from backfill_platform.lakehouse.former_files import former_state
 from backfill_platform.lakehouse.moments import Moment, version_at
 from backfill_platform.lakehouse.paths import RUNS, Warehouse
+from backfill_platform.lakehouse.rearrangements import files_when_landed
 from backfill_platform.ledger.store import Ledger
 from backfill_platform.planner.owed import History, Returned, entry_at, shown_entry
-from backfill_platform.publisher.compaction import days_still_holding
 
 NO_RUN = "no run"  # files that lie in no run's folder
 
@@ -79,7 +79,7 @@ def seen_at(
     """Of every day that either of them knows of, or of one."""
     path = warehouse.table_path(table)
     moment = version_at(path, at)
-    histories = ledger.table_history(table)
+    histories = _histories(ledger, table, day)
     logged = _read(path, moment, day, histories)
     returned = returned_versions(known_rollbacks(ledger, table))
     known = {*histories, *(logged.state.files if logged else ())} if day is None else {day}
@@ -91,6 +91,10 @@ def seen_at(
         version=moment.version,
         days=tuple(sorted(held, key=lambda one: one.day)),
     )
+
+
+def _histories(ledger: Ledger, table: str, day: date | None) -> Mapping[date, History]:
+    return ledger.table_history(table) if day is None else ledger.accepted_histories(table, (day,))
 
 
 def _read(
@@ -108,7 +112,7 @@ def _read(
         if any(_owner(file.path) == NO_RUN for file in files)
         and (entry := entry_at(histories.get(day, ()), state.version))
     }
-    return _Logged(state=state, unmoved=days_still_holding(path, state, landed))
+    return _Logged(state=state, unmoved=frozenset(files_when_landed(path, state, landed)))
 
 
 def _judge(
