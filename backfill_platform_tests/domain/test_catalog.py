@@ -139,7 +139,7 @@ def test_limits_that_nobody_could_keep_are_refused():
         build(make_table(limits=Limits(max_rows=-5)))
 
 
-@pytest.mark.parametrize("field", ["limits", "classification", "boundary"])
+@pytest.mark.parametrize("field", ["limits", "classification", "boundary", "publish_scope"])
 def test_a_rule_that_is_no_word_of_the_platform_is_refused(field):
     with pytest.raises(DeclarationInvalid, match=rf"silver\.cases: {field}: 'SECRET' is not of"):
         build(make_table(**{field: "SECRET"}))
