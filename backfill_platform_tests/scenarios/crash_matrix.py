@@ -26,7 +26,7 @@ from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.records import bundle
 from backfill_platform.engine.recover.recovering import find_half_done, recover
 from backfill_platform.evidence.chain import EvidenceRecord
-from backfill_platform_tests.readings import BRONZE, week
+from backfill_platform_tests.readings import week
 from backfill_platform_tests.scenarios.crash_walks import (
     WALKS,
     StartSpark,
@@ -75,8 +75,8 @@ def prepare(walk: Walk, folder: Path, take: Callable[[Path], list[str]]) -> Prep
     return Prepared(
         walk=walk,
         home=home,
-        before=rows(open_home(home)),
-        undisturbed=outcome(open_home(copy)),
+        before=rows(open_home(home), walk.table),
+        undisturbed=outcome(open_home(copy), walk.table),
         boundaries=boundaries,
     )
 
@@ -88,22 +88,23 @@ def differences(
     home = shutil.copytree(prepared.home, folder / boundary.replace(" ", "-"))
     crashes.kill(prepared.walk.name, home, boundary)
     platform = open_home(home, clock=prepared.walk.clock)
-    crashed = rows(platform)
+    table = prepared.walk.table
+    crashed = rows(platform, table)
     recover(platform)
-    recovered, again = outcome(platform), recover(platform)
+    recovered, again = outcome(platform, table), recover(platform)
     prepared.walk.take(platform, spark)
     return [
         *_differences_at_once(prepared, crashed, recovered),
         *(f"recovering again would do more: {one}" for one in again if not one.is_well),
-        *_differing(prepared.undisturbed, outcome(platform)),
+        *_differing(prepared.undisturbed, outcome(platform, table)),
     ]
 
 
-def outcome(platform: Platform) -> Outcome:
-    runs = platform.ledger.runs(BRONZE)
+def outcome(platform: Platform, table: str) -> Outcome:
+    runs = platform.ledger.runs(table)
     return Outcome(
-        rows=rows(platform),
-        accepted=_accepted(platform),
+        rows=rows(platform, table),
+        accepted=_accepted(platform, table),
         chunks=[
             (chunk.run_id, chunk.chunk_id, chunk.status)
             for run in runs
@@ -116,16 +117,17 @@ def outcome(platform: Platform) -> Outcome:
     )
 
 
-def rows(platform: Platform) -> list[Row]:
-    path = platform.warehouse.table_path(BRONZE)
+def rows(platform: Platform, table: str) -> list[Row]:
+    """Of every version of the output, where every version is kept."""
+    path = platform.warehouse.table_path(table)
     if not DeltaTable.is_deltatable(str(path)):
         return []
     found = DeltaTable(path).to_pyarrow_table().to_pylist()
     return sorted(tuple(map(str, row.values())) for row in found)
 
 
-def _accepted(platform: Platform) -> list[Any]:
-    histories = platform.ledger.accepted_histories(BRONZE, week())
+def _accepted(platform: Platform, table: str) -> list[Any]:
+    histories = platform.ledger.accepted_histories(table, week())
     return [
         (day, one.run_id, one.row_count, one.checksum, one.superseded_by_run_id)
         for day, history in histories.items()

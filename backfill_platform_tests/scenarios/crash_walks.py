@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from backfill_platform.ledger.migrate import migrate
 from backfill_platform.planner.rollback_facts import RollbackRequest
 from backfill_platform.settings import enter_environment, load_settings
 from backfill_platform_tests.engine.by_hand import run_by_hand, stage_by_hand
+from backfill_platform_tests.modes import LATEST, NUMBERED, ONCE, SWAPPED, WHOLE
 from backfill_platform_tests.readings import BRONZE, land, week
 
 if TYPE_CHECKING:
@@ -45,19 +47,20 @@ class Walk:
     name: str
     prepare: Callable[[Platform], None]
     take: Callable[[Platform, StartSpark], None]
+    table: str = BRONZE
     clock: Callable[[], datetime] = utc_now  # of whoever recovers it
 
 
 def open_home(home: Path, **given: Any) -> Platform:
     settings = load_settings(
-        home=home, catalog="backfill_platform_tests.readings:DECLARATIONS", governance=NOBODY
+        home=home, catalog="backfill_platform_tests.modes:DECLARATIONS", governance=NOBODY
     )
     migrate(settings.ledger_url)
     return open_platform(settings, **given)
 
 
-def plan(platform: Platform, origin: str, days: DayRange) -> Manifest:
-    return plan_run(platform, _intent(origin, days))
+def plan(platform: Platform, origin: str, days: DayRange, table: str = BRONZE) -> Manifest:
+    return plan_run(platform, _intent(origin, days, table))
 
 
 def run_of(platform: Platform, origin: str) -> RunId:
@@ -66,9 +69,9 @@ def run_of(platform: Platform, origin: str) -> RunId:
     return record.run_id
 
 
-def _intent(origin: str, days: DayRange) -> Intent:
+def _intent(origin: str, days: DayRange, table: str = BRONZE) -> Intent:
     return Intent(
-        table=BRONZE,
+        table=table,
         days=PartitionSet.of_range(days),
         kind=RunKind.BACKFILL,
         mode=ExecutionMode.BACKFILL,
@@ -90,8 +93,18 @@ def _staged(platform: Platform) -> None:
     stage_by_hand(platform, plan(platform, "third", ALL), rows)
 
 
-def _published(platform: Platform) -> None:
-    _staged(platform)
+def _staged_in(table: str, platform: Platform) -> None:
+    """One run is published, where the table may hold something before another comes; the next one
+    changes all but the last of its days."""
+    land(platform.landing, ALL)
+    if table != ONCE:
+        run_by_hand(platform, plan(platform, "first", ALL, table), dict.fromkeys(ALL, ("1",)))
+    rows = {**dict.fromkeys(FIRST, ("1", "2")), **dict.fromkeys(LAST, ("1",))}
+    stage_by_hand(platform, plan(platform, "third", ALL, table), rows)
+
+
+def _published(stage: Callable[[Platform], None], platform: Platform) -> None:
+    stage(platform)
     publish_chunk(platform, run_of(platform, "third"), ALL)
 
 
@@ -144,8 +157,25 @@ def start_session(home: Path) -> "SparkSession":
     return start_local_session(config, master="local[2]", name="crash")
 
 
+def _in_mode(word: str, table: str) -> tuple[Walk, Walk]:
+    staged = partial(_staged_in, table)
+    return (
+        Walk(f"{word} publication", staged, _publish, table),
+        Walk(f"{word} rollback", partial(_published, staged), _roll_back, table),
+    )
+
+
 PUBLICATION = Walk("publication", _staged, _publish)
-ROLLBACK = Walk("rollback", _published, _roll_back)
+ROLLBACK = Walk("rollback", partial(_published, _staged), _roll_back)
+# By every other way of publishing.
+MODES = {
+    "append": ONCE,
+    "merge": LATEST,
+    "versioned": NUMBERED,
+    "whole run": WHOLE,
+    "swap": SWAPPED,
+}
+IN_MODES = tuple(walk for word, table in MODES.items() for walk in _in_mode(word, table))
 # Whose fence the second of two publications holds cannot be told, so its lease has to end first.
 WHOLE_ROAD = Walk("whole road", _landed, _walk_whole_road, clock=_later)
-WALKS = {walk.name: walk for walk in (PUBLICATION, ROLLBACK, WHOLE_ROAD)}
+WALKS = {walk.name: walk for walk in (PUBLICATION, ROLLBACK, *IN_MODES, WHOLE_ROAD)}

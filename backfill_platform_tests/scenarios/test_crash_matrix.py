@@ -8,6 +8,7 @@ import pytest
 
 from backfill_platform_tests.scenarios.crash_matrix import Prepared, differences, prepare
 from backfill_platform_tests.scenarios.crash_walks import (
+    IN_MODES,
     PUBLICATION,
     ROLLBACK,
     WHOLE_ROAD,
@@ -50,6 +51,8 @@ ROLLBACK_STEPS = (
     "evidence 3",
     "evidence 4",
 )
+# Where the ways of publishing differ: what the commit changes, and what is recorded of it.
+AROUND_THE_COMMIT = ("after record_intent 1", "before commit 1", "after commit 1", "after move 2")
 # Staged and not yet in the ledger; judged while the run does not say so yet.
 WHOLE_ROAD_BOUNDARIES = ("after write chunk 1", "after record_verdicts 2")
 
@@ -101,6 +104,28 @@ def test_a_rollback_that_is_killed_leads_where_it_leads_undisturbed(
     rollback: Prepared, crashes: Crashes, tmp_path: Path, boundary: str
 ) -> None:
     assert differences(rollback, boundary, tmp_path, crashes, no_spark) == []
+
+
+@pytest.fixture(scope="module", params=IN_MODES, ids=lambda walk: walk.name.replace(" ", "-"))
+def in_mode(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, crashes: Crashes
+) -> Prepared:
+    folder = tmp_path_factory.mktemp("in-mode")
+    return prepare(request.param, folder, lambda home: crashes.survey(request.param.name, home))
+
+
+@pytest.mark.parametrize("boundary", AROUND_THE_COMMIT)
+def test_every_way_of_publishing_survives_a_kill_around_its_commit(
+    in_mode: Prepared, crashes: Crashes, tmp_path: Path, boundary: str
+) -> None:
+    assert differences(in_mode, boundary, tmp_path, crashes, no_spark) == []
+
+
+def test_every_way_of_publishing_changes_what_readers_see_and_leaves_nothing_half_done(
+    in_mode: Prepared,
+) -> None:
+    assert in_mode.before != in_mode.undisturbed.rows
+    assert (in_mode.undisturbed.half_done, in_mode.undisturbed.problems) == ([], [])
 
 
 @pytest.mark.parametrize("boundary", WHOLE_ROAD_BOUNDARIES)
