@@ -12,10 +12,11 @@ from typing import Any, Self
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
+from backfill_platform.domain.announcements import Delivered, Delivery, DeliveryRecord
 from backfill_platform.domain.approvals import Approval
 from backfill_platform.domain.chunks import ChunkCounts, ChunkRecord, ClaimOutcome, build_chunk_id
-from backfill_platform.domain.errors import LostRace, SetupIncomplete
 from backfill_platform.domain.comparisons import Comparison
+from backfill_platform.domain.errors import LostRace, SetupIncomplete
 from backfill_platform.domain.estimates import PastChunk
 from backfill_platform.domain.fences import Fence
 from backfill_platform.domain.identity import GroupId, RunId
@@ -44,8 +45,9 @@ from backfill_platform.domain.verdicts import Verdict
 from backfill_platform.ledger import accepted as _accepted
 from backfill_platform.ledger import approvals as _approvals
 from backfill_platform.ledger import chunks as _chunks
-from backfill_platform.ledger import events as _events
 from backfill_platform.ledger import comparisons as _comparisons
+from backfill_platform.ledger import deliveries as _deliveries
+from backfill_platform.ledger import events as _events
 from backfill_platform.ledger import fences as _fences
 from backfill_platform.ledger import holding as _holding
 from backfill_platform.ledger import judgements as _judgements
@@ -190,13 +192,13 @@ class Ledger:
         with self._read() as connection:
             return tuple(_approvals.read_approvals(connection, run_id).values())
 
-    def move(
-        self,
     def record_comparison(self, comparison: Comparison, *, now: datetime) -> bool:
         """As an event of the run; not of one that is being published, or is past it."""
         with self._write(now) as connection:
             return _comparisons.record_comparison(connection, comparison, now)
 
+    def move(
+        self,
         run_id: RunId,
         from_state: RunState,
         to_state: RunState,
@@ -405,6 +407,21 @@ class Ledger:
         """Those whose outcome only the target's log knows, the oldest first."""
         with self._read() as connection:
             return _publications.read_open_intents(connection, run_id)
+
+    def intend_delivery(
+        self, run_id: RunId, intended: Delivery, *, now: datetime
+    ) -> DeliveryRecord:
+        """As it was intended first, whoever asks again."""
+        with self._write(now) as connection:
+            return _deliveries.intend_delivery(connection, run_id, intended, now)
+
+    def record_told(self, delivery_id: str, told: Delivered, *, now: datetime) -> None:
+        with self._write(now) as connection:
+            _deliveries.record_told(connection, delivery_id, told, now)
+
+    def deliveries(self, run_id: RunId) -> tuple[DeliveryRecord, ...]:
+        with self._read() as connection:
+            return _deliveries.read_deliveries(connection, run_id)
 
     def retirement_mark(self, table: str) -> _retirements.Mark:
         """How far whoever looks at a table now has seen; taken before looking at anything else."""
