@@ -1,9 +1,11 @@
 """What a table declares about its publication has to be something that can be kept."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from backfill_platform.domain.announcements import Announcement, Event
 from backfill_platform.domain.catalog import Catalog, Declarations, build_catalog
 from backfill_platform.domain.contracts import Column, Contract
 from backfill_platform.domain.errors import DeclarationInvalid
@@ -17,9 +19,7 @@ RULE = KeyedMerge(version_column="revision", operation_column="operation")
 BY_KEY = PublishMode.MERGE_BY_KEY
 
 
-def declare(
-    *, version: Column = VERSION, operation: Column = OPERATION, **changes: object
-) -> Catalog:
+def declare(*, version: Column = VERSION, operation: Column = OPERATION, **changes: Any) -> Catalog:
     contract = Contract(columns=(*SCHEMA.columns, version, operation), checks=())
     table = make_table(**({"publish_mode": BY_KEY, "merge": RULE} | changes))
     return build_catalog(
@@ -28,9 +28,9 @@ def declare(
     )
 
 
-def refused(**changes: object) -> str:
+def refused(**changes: Any) -> str:
     with pytest.raises(DeclarationInvalid) as refusal:
-        declare(**changes)  # pyright: ignore[reportArgumentType]
+        declare(**changes)
     return str(refusal.value)
 
 
@@ -142,3 +142,23 @@ def test_a_policy_is_refused_where_the_mode_cannot_keep_it(mode, rule, conflicts
 def test_minutes_of_a_freeze_are_refused_where_nobody_is_frozen_out():
     said = refused(live_conflicts=LiveConflicts.MERGE_BY_VERSION, frozen_minutes=5)
     assert "frozen_minutes: MERGE_BY_VERSION freezes nobody out" in said
+
+
+def on_topic(topic: str) -> Announcement:
+    nothing = Event(key=b"", value=b"", headers=())
+    return Announcement(topic=topic, told=lambda _row: nothing, taken_back=lambda _row: nothing)
+
+
+@pytest.mark.parametrize("topic", ["", "two words", "a/b", "x" * 250])
+def test_what_is_no_name_of_a_topic_is_refused(topic):
+    assert "is no name of a topic" in refused(announcement=on_topic(topic))
+
+
+def test_a_table_that_keeps_every_version_has_nothing_to_take_back_on_a_topic():
+    said = refused(
+        announcement=on_topic("told"),
+        publish_mode=PublishMode.VERSIONED,
+        version_column=VersionColumn.OUTPUT_VERSION,
+        merge=None,
+    )
+    assert "announcement: every version of its output is kept" in said

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from backfill_platform.domain.merges import MergeCounts
 
+Identity = tuple[int, str | None]
+
 
 class Row(NamedTuple):
     group: int
@@ -16,7 +18,7 @@ class Row(NamedTuple):
     run: str  # lineage: it does not make two rows different
 
     @property
-    def identity(self) -> tuple[int, str | None]:
+    def identity(self) -> Identity:
         return self.group, self.key
 
     @property
@@ -44,7 +46,7 @@ def count(base: Iterable[Row], changes: Iterable[Row]) -> MergeCounts:
 
 def _meetings(base: Iterable[Row], changes: Iterable[Row]) -> list[tuple[str, Row]]:
     held = {row.identity: row for row in base}
-    changed: defaultdict[object, list[Row]] = defaultdict(list)
+    changed: defaultdict[Identity, list[Row]] = defaultdict(list)
     for change in changes:
         changed[change.identity].append(change)
     met = [_fate(held.get(key), change) for key, some in changed.items() for change in some]
