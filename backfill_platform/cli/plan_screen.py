@@ -136,6 +136,8 @@ def visible_lines(manifest: Manifest) -> Iterator[str]:
     if target.publish_scope in _SCOPES:
         said = _SCOPES[target.publish_scope].format(run=manifest.run_id)
         yield f"{said} ({target.publish_scope})"
+    if target.topic is not None:
+        yield f"each row that comes or goes is told on the topic {target.topic}"
     for change in target.schema_changes:
         yield schema_change_sentence(change)
 

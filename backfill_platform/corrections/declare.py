@@ -8,6 +8,7 @@ from functools import partial
 
 from backfill_platform.corrections.compare import correct
 from backfill_platform.corrections.contract import derive_contract
+from backfill_platform.corrections.events import announce_on
 from backfill_platform.corrections.reconcile import measures_of_corrections, reconcile
 from backfill_platform.corrections.subject import Subject, subject_of
 from backfill_platform.domain.contracts import DerivedContract
@@ -16,7 +17,8 @@ from backfill_platform.domain.tables import Input, KeyedMerge, Reconciliation, T
 from backfill_platform.domain.transforms import TransformVersion
 
 
-def corrections_of(spec: TableSpec) -> TableSpec:
+def corrections_of(spec: TableSpec, *, topic: str | None = None) -> TableSpec:
+    """On a `topic` of their own, corrections are also told as events."""
     subject = subject_of(spec)
     return TableSpec(
         layer=spec.layer,
@@ -46,6 +48,7 @@ def corrections_of(spec: TableSpec) -> TableSpec:
         retention_days=spec.retention_days,
         config=spec.config,
         may_be_empty=True,
+        announcement=announce_on(topic) if topic else None,
     )
 
 

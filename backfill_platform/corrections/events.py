@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from backfill_platform.domain.announcements import Event
+from backfill_platform.domain.announcements import Announcement, Event
 from backfill_platform.domain.canonical import canonical_json
 
 HEADERS = {
@@ -18,12 +18,25 @@ HEADERS = {
 }
 
 
+def announce_on(topic: str) -> Announcement:
+    return Announcement(topic=topic, told=correction_event, taken_back=withdrawal_event)
+
+
 def correction_event(row: Mapping[str, Any]) -> Event:
     """Corrections of one row have one key, and so keep their order; the same correction gives the
     same bytes, so whoever sends it twice is found out by its `eventId`."""
+    return _event(row, row["event_type"])
+
+
+def withdrawal_event(row: Mapping[str, Any]) -> Event:
+    """Of a correction that a rollback took back: the event that it names holds no longer."""
+    return _event(row, f"{row['event_type']}Withdrawn")
+
+
+def _event(row: Mapping[str, Any], event_type: str) -> Event:
     key = json.loads(row["corrects_key"])
     value = {
-        "eventType": row["event_type"],
+        "eventType": event_type,
         "eventId": row["correction_id"],
         "table": row["corrects_table"],
         "key": key,

@@ -4,6 +4,7 @@ Which rows stay in a keyed merge is decided in `executor.merging`; here only whe
 columns can decide it. Days that may not be published are refused by `planner.mode_reasons`.
 """
 
+import re
 from collections.abc import Mapping
 
 from backfill_platform.domain.contracts import Column, Contract
@@ -16,6 +17,7 @@ LIVE_CONFLICTS: Mapping[PublishMode, frozenset[LiveConflicts]] = {
     PublishMode.MERGE_BY_KEY: frozenset({LiveConflicts.FREEZE, LiveConflicts.MERGE_BY_VERSION}),
     PublishMode.VERSIONED: frozenset({LiveConflicts.FREEZE, LiveConflicts.VERSIONED}),
 }
+TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 ONLY_FREEZE = frozenset({LiveConflicts.FREEZE})
 
 # Text orders "10" before "9" and floating numbers round, so both would drop newer rows in silence.
@@ -30,6 +32,25 @@ def check_publication(spec: TableSpec, contract: Contract) -> None:
     _check_version_column(spec, contract)
     _check_merge(spec, contract)
     _check_live_conflicts(spec)
+    _check_announcement(spec)
+
+
+def _check_announcement(spec: TableSpec) -> None:
+    """What is told is found by comparing what a day held before and after, key by key."""
+    if spec.announcement is None:
+        return
+    if not TOPIC_NAME.fullmatch(spec.announcement.topic):
+        raise _invalid(
+            spec,
+            "announcement",
+            f"{spec.announcement.topic!r} is no name of a topic; use letters, digits, . _ and -",
+        )
+    if spec.publish_mode is PublishMode.VERSIONED:
+        raise _invalid(
+            spec,
+            "announcement",
+            "every version of its output is kept, so no row ever goes; leave it out",
+        )
 
 
 def _check_version_column(spec: TableSpec, contract: Contract) -> None:

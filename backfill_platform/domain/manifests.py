@@ -91,6 +91,7 @@ class PinnedTarget:
     version_column: VersionColumn | None = None  # where every version of the output is kept
     output_version: str | None = None  # the run's own, as its partitions are named
     schema_changes: tuple[SchemaChange, ...] = ()
+    topic: str | None = None  # on which the published rows are told as well
     partitions: PartitionSet
     boundary: Boundary  # what neither a chunk nor a publication may cut
     base_version: int | None

@@ -9,8 +9,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from backfill_platform.domain.contracts import DerivedContract
 from backfill_platform.domain.announcements import Announcement
+from backfill_platform.domain.contracts import DerivedContract
 from backfill_platform.domain.limits import NO_LIMITS, Limits
 from backfill_platform.domain.modes import (
     Classification,

@@ -83,6 +83,7 @@ class Facts:
     replaced: ReplacedManifest | None  # the manifest whose scope changes
     replaced_scope_version: int = 0
     deletions: PinnedDeletions | None = None  # whose subjects are left out, as it is now
+    has_broker: bool = False  # whether somebody said where topics are
     left_out_before: int = 0  # subjects of the same list, in what is accepted now
 
 

@@ -119,11 +119,21 @@ def _reasons(
     yield from held_reasons(draft)
     yield from references.reasons
     yield from scope_reasons(draft)
+    yield from _topic_reasons(draft)
     if intent.replaces is not None and facts.replaced is None:
         yield f"{intent.replaces} is to be replaced, and nothing is known of it; name a planned run"
     for finding in findings:
         if finding.severity is Severity.REFUSE:
             yield finding.message
+
+
+def _topic_reasons(draft: Draft) -> Iterator[str]:
+    told = draft.spec.announcement
+    if told and not draft.facts.has_broker:
+        yield (
+            f"{draft.spec.full_name} tells its publications on the topic {told.topic!r}, and "
+            "nobody said where topics are; set BACKFILL_KAFKA_SERVERS"
+        )
 
 
 def _pin_inputs(draft: Draft) -> tuple[PinnedInput, ...]:
@@ -185,6 +195,7 @@ def _pin_target(draft: Draft) -> PinnedTarget:
         output_version=choose_output_version(draft),
         partitions=intent.days,
         schema_changes=planned_changes(draft),
+        topic=draft.spec.announcement.topic if draft.spec.announcement else None,
         boundary=draft.spec.boundary,
         base_version=held.version,
         base={day: digest for day, digest in held.fingerprints.items() if day in intent.days},

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from backfill_platform.corrections.events import correction_event
+from backfill_platform.corrections.events import correction_event, withdrawal_event
 
 ROW = {
     "business_date": "2025-04-10",
@@ -70,3 +70,10 @@ def test_a_row_that_was_not_there_has_no_values(missing, field):
 def test_the_same_correction_gives_the_same_bytes():
     reordered = dict(reversed(ROW.items()))
     assert correction_event(reordered) == correction_event(ROW)
+
+
+def test_a_correction_that_was_taken_back_is_withdrawn_by_its_event_id():
+    told, withdrawn = (
+        json.loads(event(ROW).value) for event in (correction_event, withdrawal_event)
+    )
+    assert withdrawn == told | {"eventType": "CaseSlaDailyCorrectedWithdrawn"}

@@ -103,6 +103,7 @@ ONE = Manifest(
         live_conflicts=LiveConflicts.MERGE_BY_VERSION,
         version_column=VersionColumn.OUTPUT_VERSION,
         output_version="2",
+        topic="corrections",
         schema_changes=(
             SchemaChange(
                 kind=SchemaChangeKind.WIDENED, column="amount", before="integer", after="long"

@@ -9,8 +9,10 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from backfill_platform.domain.announcements import Broker
+from backfill_platform.domain.errors import PlanRefused
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.intents import Intent
+from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.plan.planning import plan_run
 from backfill_platform.engine.platform import Platform, open_platform
 from backfill_platform.engine.publish.announcing import announce_run
@@ -48,9 +50,9 @@ def telling(home: Path, broker: Broker) -> Iterator[Platform]:
 
 
 @pytest.fixture
-def publish(intent: Callable[..., Intent]) -> Publish:
+def publish(telling: Platform, intent: Callable[..., Intent]) -> Publish:
     def with_meters(platform: Platform, origin: str, names: str) -> RunId:
-        manifest = plan_run(platform, intent(BRONZE, DAY, origin))
+        manifest = plan_run(telling, intent(BRONZE, DAY, origin))
         meters: Meters = dict.fromkeys(DAY, tuple(names))
         run_by_hand(platform, manifest, meters)
         return manifest.run_id
@@ -112,6 +114,16 @@ def test_a_rollback_takes_back_what_was_told(telling, publish, broker):
     publish(telling, "first", "a")
     rolled_back(telling, publish(telling, "second", "b"))
     assert heard(broker) == ["a taken back", "a told", "a told", "b taken back", "b told"]
+
+
+def test_a_run_is_not_planned_where_nobody_said_where_topics_are(telling, intent):
+    with pytest.raises(PlanRefused, match=r"topic 'readings\.told'.*set BACKFILL_KAFKA_SERVERS"):
+        plan_run(silent(telling), intent(BRONZE, DAY, "first"))
+
+
+def test_the_manifest_names_the_topic(telling, publish):
+    run_id = publish(telling, "first", "a")
+    assert load_manifest(telling, run_id).target.topic == TOPIC
 
 
 def test_the_evidence_says_what_was_told_and_where(telling, publish):

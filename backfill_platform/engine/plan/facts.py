@@ -46,6 +46,7 @@ def gather_facts(platform: Platform, intent: Intent, spec: TableSpec) -> Facts:
         replaced=_named(replaced) if replaced else None,
         replaced_scope_version=replaced.scope_version if replaced else 0,
         deletions=deletions,
+        has_broker=platform.broker is not None,
         left_out_before=most_left_out(platform, intent.table, intent.days, deletions),
     )
 
