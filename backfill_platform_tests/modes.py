@@ -7,6 +7,7 @@ landing.readings ─► bronze.readings   REPLACE_PARTITIONS, as everywhere else
                  ─► silver.dated      VERSIONED by as_of_date ─► silver.dated_sums
                  ─► silver.whole      REPLACE_PARTITIONS, each run in one commit
                  ─► silver.swapped    SHADOW_SWAP
+                 ─► silver.totals ─► silver.totals_corrections
                  ─► silver.private            without the meters of landing.forgotten
                  ─► silver.private_latest     MERGE_BY_KEY, without them and with masked phones
 """
@@ -18,6 +19,7 @@ import pyspark.sql.types as T
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from backfill_platform.corrections.declare import corrections_of
 from backfill_platform.domain.catalog import Declarations
 from backfill_platform.domain.modes import (
     Classification,
@@ -35,6 +37,7 @@ from backfill_platform_tests.readings import LANDING, START, Readings
 ONCE, LATEST = "silver.once", "silver.latest"
 NUMBERED, DATED, DATED_SUMS = "silver.numbered", "silver.dated", "silver.dated_sums"
 WHOLE, SWAPPED = "silver.whole", "silver.swapped"
+TOTALS, TOTALS_CORRECTIONS = "silver.totals", "silver.totals_corrections"
 PRIVATE, PRIVATE_LATEST = "silver.private", "silver.private_latest"
 FORGOTTEN = DeletionList(
     name="landing.forgotten", path="forgotten", owner="privacy", description="Who asked for it."
@@ -119,7 +122,8 @@ DECLARATIONS = Declarations(
     sources=(readings.READINGS,),
     references=(),
     tables=(
-        readings.DECLARATIONS.tables[0],
+        *readings.DECLARATIONS.tables,
+        corrections_of(readings.DECLARATIONS.tables[1]),
         _table("once", PublishMode.APPEND_ONLY, may_be_empty=True),
         _table(
             "latest",
