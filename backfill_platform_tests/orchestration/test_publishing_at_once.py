@@ -88,7 +88,7 @@ def test_a_run_with_a_gap_is_published_in_one_commit(dagster: LocalDagster, stag
 def test_only_days_of_the_run_are_materialized(dagster: LocalDagster, staged: Manifest):
     dagster.publish_run(staged.run_id)
     records = dagster.instance.fetch_materializations(PUBLISHED, limit=100).records
-    assert sorted(one.partition_key for one in records) == [str(day) for day in RANGES]
+    assert sorted(str(one.partition_key) for one in records) == [str(day) for day in RANGES]
 
 
 def test_each_dagster_run_of_the_launch_tells_how_all_of_it_landed(
@@ -96,8 +96,9 @@ def test_each_dagster_run_of_the_launch_tells_how_all_of_it_landed(
 ):
     dagster.publish_run(staged.run_id)
     records = dagster.instance.fetch_materializations(PUBLISHED, limit=100).records
-    told = {one.asset_materialization.metadata["partitions changed"].value for one in records}
-    assert told == {len(RANGES)}
+    materializations = [one.asset_materialization for one in records]
+    told = [one.metadata["partitions changed"].value for one in materializations if one]
+    assert told == [len(RANGES)] * len(RANGES)
 
 
 def test_a_launch_of_a_part_publishes_nothing(dagster: LocalDagster, staged: Manifest):

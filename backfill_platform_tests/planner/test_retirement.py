@@ -43,8 +43,14 @@ def folder(of: RunFacts | None, *, data: tuple[str, ...] = (DATA,), strange: int
 
 
 def log(**said: Any) -> TableLog:
-    known = {"version": 9, "active": frozenset[str](), "removed_at": {}, "is_whole": True}
-    return TableLog(**(known | {"rollback_window": timedelta(days=30)} | said))
+    known: dict[str, Any] = {
+        "version": 9,
+        "active": frozenset[str](),
+        "removed_at": {},
+        "is_whole": True,
+        "rollback_window": timedelta(days=30),
+    }
+    return TableLog(**(known | said))
 
 
 def facts(of: RunFacts | None = None, **said: Any) -> RetirementFacts:
