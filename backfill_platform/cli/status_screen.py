@@ -107,9 +107,10 @@ def _undone(status: RunStatus, undone: UndoneRun) -> Text:
     if undone.seen_now:
         left = f"in {show_count(undone.seen_now, 'partition')} now"
     lines = [Text.assemble((undone.run_id, "bold"), f", which is {undone.state} and seen {left}")]
-    versions = dict.fromkeys(pinned.snapshot for pinned in status.manifest.inputs)
-    if versions:
-        lines.append(Text(f"returns what version {' and '.join(versions)} held"))
+    former = [pinned.snapshot for pinned in status.manifest.inputs]
+    if former:
+        span = former[0] if len(former) == 1 else f"{former[0]} to {former[-1]}"
+        lines.append(Text(f"returns what version {span} held"))
     return Text("\n").join(lines)
 
 

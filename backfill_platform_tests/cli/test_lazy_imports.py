@@ -5,8 +5,10 @@ import sys
 
 import pytest
 
+from backfill_platform.engine.plan.planning import plan_run
 from backfill_platform_tests.cli.conftest import SHIPPED
-from backfill_platform_tests.readings import BRONZE
+from backfill_platform_tests.engine.by_hand import run_by_hand
+from backfill_platform_tests.readings import BRONZE, week
 
 HEAVY = ("pandera", "pyspark", "deltalake", "alembic", "dagster", "pandas", "pyarrow")
 
@@ -48,6 +50,12 @@ def call_alone(*arguments: str) -> str:
 def test_a_quick_verb_imports_no_engine(planned_by_policy, arguments):
     named = [planned_by_policy if one == "RUN" else one for one in arguments]
     assert call_alone(*named) == "0"
+
+
+def test_a_look_at_a_table_imports_no_pandas(platform, intent):
+    planned = plan_run(platform, intent(BRONZE, week(days=2), "seen"))
+    run_by_hand(platform, planned, dict.fromkeys(week(days=2), ("a",)))
+    assert call_alone("history", BRONZE, "--at", "2100-01-01") == "0 deltalake pyarrow"
 
 
 def test_completing_a_run_imports_no_engine(planned_by_policy):
