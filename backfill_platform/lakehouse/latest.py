@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow.dataset as ds
 from deltalake import DeltaTable
 
-from backfill_platform.domain.errors import UnsupportedTable
+from backfill_platform.domain.errors import EngineUnavailable
 from backfill_platform.domain.modes import VersionColumn
 from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.lakehouse.delta_files import TableState
@@ -100,7 +100,9 @@ def seen_condition(state: TableState) -> str:
 def _open(path: Path, version: int | None) -> DeltaTable:
     table = open_table(path)
     if table is None:
-        raise UnsupportedTable(f"{path}: there is no Delta table; publish a first run of it")
+        raise EngineUnavailable(
+            f"{path}: there is no Delta table; publish a first run of it, or check the storage"
+        )
     if version is None or version == table.version():
         return table
     try:

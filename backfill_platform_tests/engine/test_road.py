@@ -7,6 +7,7 @@ import pytest
 from backfill_platform.domain.errors import (
     ChunkRefused,
     ContractBroken,
+    EngineUnavailable,
     GateFailed,
     ManifestDrifted,
     TargetMoved,
@@ -268,7 +269,7 @@ def test_a_chunk_whose_computing_failed_can_be_staged_again_at_once(
 ):
     planned = open_run(platform, intent(SILVER, MIDDLE, "planned"))
     missing = replace(platform, landing=platform.landing / "nowhere", warehouse=_empty(platform))
-    with pytest.raises(Exception, match=r"DELTA_|PATH_NOT_FOUND|does not exist"):
+    with pytest.raises(EngineUnavailable, match="there is no Delta table"):
         stage_chunk(missing, spark, planned.run_id, MIDDLE)
     assert platform.ledger.run(planned.run_id).state is RunState.FAILED
     stage_chunk(platform, spark, planned.run_id, MIDDLE)
