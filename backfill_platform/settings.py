@@ -98,12 +98,20 @@ def child_environment(settings: Settings, *, java_home: Path) -> dict[str, str]:
         if value != ""
     }
     return own | {
-        "DAGSTER_HOME": str(PROJECT),
+        **dagster_environment(settings),
         "JAVA_HOME": str(java_home),
         "SPARK_HOME": _spark_home(),
         "SPARK_LOCAL_IP": settings.host,
         "PYSPARK_PYTHON": sys.executable,
         "TZ": "UTC",
+    }
+
+
+def dagster_environment(settings: Settings) -> dict[str, str]:
+    """All that Dagster alone needs, for whoever only tells it something: no Java and no Spark."""
+    return {
+        "DAGSTER_HOME": str(PROJECT),
+        f"{PREFIX}DAGSTER_STORAGE": str(settings.dagster_storage),
     }
 
 
