@@ -370,7 +370,9 @@ def test_for_the_lease_of_a_worker_that_is_gone_nobody_waits(
     assert recover_run(platform, manifest.run_id).state is S.FAILED
 
 
-@pytest.mark.parametrize("worker", ["elsewhere:1", "somebody", _own_worker()])
+@pytest.mark.parametrize(
+    "worker", ["elsewhere:1", "somebody", _own_worker()], ids=["elsewhere", "somebody", "ourselves"]
+)
 def test_a_chunk_that_may_be_at_work_is_left_alone(
     platform: Platform, plan: Plan, worker: str
 ) -> None:
@@ -461,7 +463,9 @@ def test_a_run_that_was_never_disturbed_is_well(platform: Platform, staged: Mani
 
 
 @pytest.mark.parametrize(
-    "worker", [_own_worker(), "elsewhere:1", "desk", f"{socket.gethostname()}:0"]
+    "worker",
+    [_own_worker(), "elsewhere:1", "desk", f"{socket.gethostname()}:0"],
+    ids=["ourselves", "elsewhere", "desk", "process 0"],
 )
 def test_of_no_other_worker_is_it_known_that_it_is_gone(worker: str) -> None:
     assert not is_gone(worker)
