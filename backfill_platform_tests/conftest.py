@@ -39,17 +39,11 @@ _START_SPARK = {  # processes of their own
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of processes that share the tests, one alone starts Spark, and it begins with that: there are
-    few cores, and it has the most to do. All other tests of a module stay together."""
+    """`make test` runs those that need Spark in one process, and beside it all others in another."""
     for item in items:
-        group = "spark" if _needs_spark(item) else item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(group))
-    items.sort(key=lambda item: not _needs_spark(item))
-
-
-def _needs_spark(item: pytest.Item) -> bool:
-    wanted: Sequence[str] = getattr(item, "fixturenames", ())
-    return "spark" in wanted or item.nodeid.partition("::")[0] in _START_SPARK
+        wanted: Sequence[str] = getattr(item, "fixturenames", ())
+        if "spark" in wanted or item.nodeid.partition("::")[0] in _START_SPARK:
+            item.add_marker(pytest.mark.spark)
 
 
 @pytest.fixture(scope="session")
