@@ -92,7 +92,16 @@ def open_world(home: Path) -> Platform:
     policy = home / "governance.yaml"
     home.mkdir(parents=True)
     policy.write_text(POLICY, encoding="utf-8")
-    settings = load_settings(home=home, catalog=f"{__name__}:DECLARATIONS", governance=policy)
+    settings = load_settings(
+        home=home,
+        catalog=f"{__name__}:DECLARATIONS",
+        governance=policy,
+        # Spelled out: the environment that Spark starts in names the project's own data.
+        ledger_url=f"sqlite:///{home / 'ledger.db'}",
+        warehouse=home / "warehouse",
+        landing=home / "landing",
+        evidence=home / "evidence",
+    )
     migrate(settings.ledger_url)
     return open_platform(settings)
 

@@ -7,10 +7,11 @@ the one that it replaces. A plan that is shown, a dry run and the run itself rea
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields
 from datetime import date, datetime
 from enum import StrEnum
+from typing import Any
 
 from backfill_platform.domain.approvals import Requirement
 from backfill_platform.domain.canonical import canonical_json
@@ -38,6 +39,16 @@ from backfill_platform.domain.schema_changes import SchemaChange
 from backfill_platform.domain.transforms import InputWindow
 
 MANIFEST_FORMAT = 3
+
+# What format 3 added, by place. A run of format 2 is read with what these mean when nothing is
+# said, and written without them: its text and its digest, which people agreed to, stay as they are.
+_ADDED_IN_3 = {
+    "target": (
+        *("publish_scope", "live_conflicts", "version_column", "output_version"),
+        *("schema_changes", "topic"),
+    ),
+    "": ("deletions",),
+}
 
 NEVER_PUBLISHING = frozenset({ExecutionMode.DRY_RUN, ExecutionMode.RECONCILIATION})
 
@@ -124,6 +135,7 @@ class ReplacedManifest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
+    format: int = MANIFEST_FORMAT
     run_id: RunId
     group_id: GroupId
     scope_version: int  # 1, and one more with each change of scope
@@ -197,7 +209,12 @@ def lets_live_beside(text: str) -> bool:
 
 def manifest_json(manifest: Manifest) -> str:
     """Canonical JSON: one text for equal manifests."""
-    return canonical_json({"format": MANIFEST_FORMAT, **to_plain(manifest)})
+    document = to_plain(manifest)
+    if manifest.format < MANIFEST_FORMAT:
+        for part, names in _parts(document):
+            for name in names:
+                del part[name]
+    return canonical_json(document)
 
 
 def manifest_digest(text: str) -> str:
@@ -207,12 +224,35 @@ def manifest_digest(text: str) -> str:
 def manifest_from_json(text: str) -> Manifest:
     try:
         document = json.loads(text)
-        found = document.pop("format")
-        if found != MANIFEST_FORMAT:
-            raise ValueError(f"it has format {found}")
-        return from_plain(Manifest, document)
+        match document["format"]:
+            case 3:
+                return from_plain(Manifest, document)
+            case 2:
+                return from_plain(Manifest, _completed(document))
+            case unknown:
+                raise ValueError(f"it has format {unknown}")
     except (AttributeError, KeyError, TypeError, ValueError) as wrong:
         raise EvidenceBroken(
-            f"This is no manifest of format {MANIFEST_FORMAT}: {wrong}. A run that an earlier "
+            f"This is no manifest of format 2 or {MANIFEST_FORMAT}: {wrong}. A run that another "
             "version of the platform planned is read with that version"
         ) from wrong
+
+
+def _completed(document: dict[str, Any]) -> dict[str, Any]:
+    unsaid = {
+        field.name: to_plain(field.default)
+        for kind in (Manifest, PinnedTarget)
+        for field in fields(kind)
+        if field.default is not MISSING
+    }
+    for part, names in _parts(document):
+        for name in names:
+            if name in part:
+                raise ValueError(f"format 2 has no {name}")
+            part[name] = unsaid[name]
+    return document
+
+
+def _parts(document: dict[str, Any]) -> Iterator[tuple[dict[str, Any], tuple[str, ...]]]:
+    for place, names in _ADDED_IN_3.items():
+        yield document[place] if place else document, names
