@@ -39,7 +39,7 @@ _START_SPARK = {  # processes of their own
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`make test` runs those that need Spark in one process, and beside it all others in another."""
+    """`make test` runs those that need Spark in one process, and beside it all others in one."""
     for item in items:
         wanted: Sequence[str] = getattr(item, "fixturenames", ())
         if "spark" in wanted or item.nodeid.partition("::")[0] in _START_SPARK:

@@ -45,7 +45,7 @@ class Shape:
 
 
 SHAPES = (
-    Shape(partitions=30, rows_each=100_000),
+    Shape(partitions=30, rows_each=200_000),
     Shape(partitions=365, rows_each=5_000),
     Shape(partitions=3_650, rows_each=500, copied_rounds=1),
 )

@@ -3,6 +3,8 @@
 What lands is as much as a benchmark wants; everything after that is the engine's own.
 """
 
+import base64
+import random
 from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
@@ -25,6 +27,7 @@ from backfill_platform.ledger.migrate import migrate
 from backfill_platform.settings import load_settings
 
 START = date(2015, 1, 1)
+WORD_BYTES = 90  # 120 letters
 LANDED, TABLE = "landing.events", "bronze.events"
 POLICY = """
 plan_valid_hours: 72
@@ -107,13 +110,16 @@ def open_world(home: Path) -> Platform:
 
 
 def land(platform: Platform, days: Iterable[date], *, rows_each: int, said: str) -> None:
-    """Other words each time, so that no partition equals the one before it."""
+    """Other words each time, so that no partition equals the one before it; as long as a payload of
+    the reference domain's events, and as hard to compress as real ones."""
+    words = random.Random(said)
     for day in days:
         first = (day - START).days * rows_each
-        ids = range(first, first + rows_each)
-        table = arrow.table(
-            {"id": arrow.array(ids, arrow.int64()), "text": [f"{said} {number}" for number in ids]}
-        )
+        letters = base64.b64encode(words.randbytes(rows_each * WORD_BYTES)).decode()
+        length = len(letters) // rows_each
+        texts = [letters[number * length : (number + 1) * length] for number in range(rows_each)]
+        ids = arrow.array(range(first, first + rows_each), arrow.int64())
+        table = arrow.table({"id": ids, "text": texts})
         folder = platform.landing / "events" / f"day={day}"
         folder.mkdir(parents=True, exist_ok=True)
         parquet.write_table(table, folder / "events.parquet")

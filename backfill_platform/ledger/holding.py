@@ -66,9 +66,7 @@ def read_in_flight(connection: sa.Connection, table: str, now: datetime) -> tupl
     )
 
 
-def _hold(
-    connection: sa.Connection, one: NewRun | RunRecord, *, actor: str, now: datetime
-) -> None:
+def _hold(connection: sa.Connection, one: NewRun | RunRecord, *, actor: str, now: datetime) -> None:
     in_the_way = [
         record
         for record in _holders(connection, one.table)
