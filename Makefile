@@ -31,7 +31,7 @@ demo: setup ## tell the story of the case study in the terminal
 up: setup ## start Dagster and a warm Spark on localhost, until Ctrl-C
 	@exec $(BIN)/backfill up
 
-test: setup ## run the tests: those that need Spark beside all others
+test: setup ## run the tests: whole runs through Spark beside all others
 	@said=$$(mktemp); $(BIN)/python -m pytest -m spark >$$said 2>&1 & with_spark=$$!; failed=0; \
 	$(BIN)/python -m pytest -m "not spark" || failed=$$?; \
 	wait $$with_spark || failed=$$?; cat $$said; rm $$said; exit $$failed

@@ -31,6 +31,9 @@ hypothesis.settings.register_profile("project", deadline=None)
 hypothesis.settings.load_profile("project")
 
 
+_LEAD_RUNS = tuple(
+    f"backfill_platform_tests/{room}/" for room in ("cli", "engine", "orchestration", "scenarios")
+)
 _START_SPARK = {  # processes of their own
     "backfill_platform_tests/cli/test_life.py",
     "backfill_platform_tests/scenarios/test_up.py",
@@ -39,10 +42,12 @@ _START_SPARK = {  # processes of their own
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`make test` runs those that need Spark in one process, and beside it all others in one."""
+    """`make test` runs those that lead whole runs through Spark in one process, and all others
+    beside it in another, which takes as long on two cores."""
     for item in items:
         wanted: Sequence[str] = getattr(item, "fixturenames", ())
-        if "spark" in wanted or item.nodeid.partition("::")[0] in _START_SPARK:
+        module = item.nodeid.partition("::")[0]
+        if module in _START_SPARK or ("spark" in wanted and module.startswith(_LEAD_RUNS)):
             item.add_marker(pytest.mark.spark)
 
 
