@@ -37,8 +37,6 @@ _NET_ROWS = "count_if(change = 'ADDED') - count_if(change = 'REMOVED')"
 _NET_CONTENT = f"""sum(cast({_said("new_values")} - {_said("old_values")} AS decimal(38,0)))"""
 _UNRECONCILED = "unreconciled_{}".format
 
-SIDES = ("corrected", "held", "superseded")
-
 
 def measures_of_corrections(spec: TableSpec) -> dict[str, str]:
     """Over staged corrections, of this run and of those before it. Two corrections with one number

@@ -126,6 +126,7 @@ def _pin_target(
         version_column=facts.undone.target.version_column,
         output_version=facts.undone.target.output_version,
         schema_changes=returning_changes(facts),
+        topic=facts.undone.target.topic,  # where it was told, it is taken back
         partitions=days,
         boundary=spec.boundary,
         base_version=held.version,

@@ -9,10 +9,12 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from backfill_platform.domain.announcements import Broker
+from backfill_platform.domain.clock import utc_now
 from backfill_platform.domain.errors import PlanRefused
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.intents import Intent
 from backfill_platform.engine.loading import load_manifest
+from backfill_platform.engine.look.status import read_status
 from backfill_platform.engine.plan.planning import plan_run
 from backfill_platform.engine.platform import Platform, open_platform
 from backfill_platform.engine.publish.announcing import announce_run
@@ -96,6 +98,9 @@ def test_what_was_published_is_told_once_however_often_one_tells(telling, publis
 def test_a_publication_stands_without_its_topic_and_recovery_tells_it(telling, publish, broker):
     run_id = publish(silent(telling), "first", "a")
     assert heard(broker) == []
+    waiting = read_status(telling.ledger, run_id, utc_now()).next_step
+    assert waiting.waits_for == f"the topic {TOPIC} to be told of it"
+    assert waiting.commands == (f"backfill recover {run_id}",)
     (found,) = find_half_done(telling, run_id)
     assert [type(one).__name__ for one in found.remedies] == ["TellUntold"]
     recover_run(telling, run_id)

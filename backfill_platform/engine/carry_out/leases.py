@@ -4,7 +4,6 @@ A worker that dies stops renewing, and its chunk is free again within a lease. O
 its lease writes nothing more: the fencing token of its claim is no longer the newest.
 """
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,29 +11,20 @@ from backfill_platform.domain.chunks import ClaimedChunk
 from backfill_platform.domain.errors import BackfillError, LostRace
 from backfill_platform.domain.identity import RunId
 from backfill_platform.engine.platform import Platform
+from backfill_platform.engine.renewing import RENEW_SECONDS, renewed
 
 LEASE_SECONDS = 120
-RENEW_SECONDS = 30.0
 
 
 @contextmanager
 def kept_lease(
     platform: Platform, run_id: RunId, claim: ClaimedChunk, *, renew_seconds: float = RENEW_SECONDS
 ) -> Iterator[None]:
-    done = threading.Event()
+    def renew() -> bool:
+        return _renew_once(platform, run_id, claim)
 
-    def renew() -> None:
-        while not done.wait(renew_seconds):
-            if not _renew_once(platform, run_id, claim):
-                return
-
-    renewing = threading.Thread(target=renew, name=f"lease of {claim.chunk_id}", daemon=True)
-    renewing.start()
-    try:
+    with renewed(f"lease of {claim.chunk_id}", renew, renew_seconds):
         yield
-    finally:
-        done.set()
-        renewing.join()
 
 
 def _renew_once(platform: Platform, run_id: RunId, claim: ClaimedChunk) -> bool:

@@ -70,7 +70,10 @@ def next_step(
     missing: tuple[str, ...],
     *,
     is_compared: bool = False,
+    is_untold: bool = False,
 ) -> NextStep:
+    if is_untold:
+        return _tell(manifest)
     if missing and _is_asked_before_staging(state, manifest):
         return _ask(manifest, missing, "before anything is computed")
     if manifest.undoes is not None and state in IN_FLIGHT:
@@ -83,6 +86,15 @@ def next_step(
         waits_for=waits_for,
         waits_for_somebody=False,
         commands=tuple(command.format(**named) for command in commands),
+    )
+
+
+def _tell(manifest: Manifest) -> NextStep:
+    """It is published; those who follow its topic do not know it yet."""
+    return NextStep(
+        waits_for=f"the topic {manifest.target.topic} to be told of it",
+        waits_for_somebody=False,
+        commands=(f"backfill recover {manifest.run_id}",),
     )
 
 

@@ -22,6 +22,7 @@ from backfill_platform.engine.carry_out.pacing import cost_of_rows
 from backfill_platform.engine.carry_out.pacing import rows_read as rows_read_by
 from backfill_platform.engine.loading import read_manifest
 from backfill_platform.engine.look.next_step import NextStep, missing_roles, next_step
+from backfill_platform.engine.publish.untold import untold
 from backfill_platform.ledger.store import Ledger
 
 # In these somebody or something is at work on the run, or may begin at any time.
@@ -118,7 +119,13 @@ def read_status(ledger: Ledger, run_id: RunId, now: datetime) -> RunStatus:
     return RunStatus(
         run=record,
         manifest=manifest,
-        next_step=next_step(record.state, manifest, missing, is_compared=compared == partitions),
+        next_step=next_step(
+            record.state,
+            manifest,
+            missing,
+            is_compared=compared == partitions,
+            is_untold=bool(untold(ledger, manifest)),
+        ),
         missing_roles=missing,
         approvals=approvals,
         chunks=chunks,

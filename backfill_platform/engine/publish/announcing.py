@@ -14,7 +14,6 @@ import pyarrow.dataset as ds
 from deltalake import DeltaTable
 
 from backfill_platform.domain.announcements import (
-    Announcement,
     Broker,
     Delivery,
     Event,
@@ -22,10 +21,11 @@ from backfill_platform.domain.announcements import (
 from backfill_platform.domain.errors import EngineUnavailable, SettingsInvalid
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.manifests import Manifest
-from backfill_platform.domain.runs import PublicationFact, PublicationRecord
+from backfill_platform.domain.runs import PublicationRecord
 from backfill_platform.domain.tables import TableSpec
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.platform import Platform
+from backfill_platform.engine.publish.untold import untold
 from backfill_platform.engine.records import keep_record
 
 
@@ -43,38 +43,23 @@ def announce_run(platform: Platform, run_id: RunId) -> int:
     (test_what_was_published_is_told_once_however_often_one_tells).
     """
     manifest = load_manifest(platform, run_id)
-    return sum(_announce(platform, manifest, record) for record in untold(platform, manifest))
-
-
-def untold(platform: Platform, manifest: Manifest) -> tuple[PublicationRecord, ...]:
-    """What has landed and was not told yet, as far as the ledger knows."""
-    if _announcement(platform, manifest) is None:
-        return ()
-    told = {
-        record.delivery.delivery_id
-        for record in platform.ledger.deliveries(manifest.run_id)
-        if record.told_at is not None
-    }
-    return tuple(
-        record
-        for record in platform.ledger.publications(manifest.run_id)
-        if record.outcome is PublicationFact.LANDED and record.intent.publication_id not in told
+    return sum(
+        _announce(platform, manifest, record) for record in untold(platform.ledger, manifest)
     )
 
 
-def _announcement(platform: Platform, manifest: Manifest) -> Announcement | None:
-    spec = platform.catalog.tables.get(manifest.target.table)  # it may be declared no more
-    return spec.announcement if spec else None
-
-
 def _announce(platform: Platform, manifest: Manifest, record: PublicationRecord) -> int:
-    spec = platform.catalog.tables[manifest.target.table]
-    assert spec.announcement is not None, "only such publications are untold"
+    spec, topic = platform.catalog.tables[manifest.target.table], manifest.target.topic
+    if spec.announcement is None or topic is None:
+        raise SettingsInvalid(
+            f"{manifest.run_id} is to be told on the topic {topic!r}, and {spec.full_name} no "
+            "longer declares how; declare its announcement again, then `backfill recover`"
+        )
     events = tuple(_events(platform.warehouse.table_path(spec.full_name), spec, record))
     # Here, because few tables have a topic, and the others' publications need not wait for it.
     from backfill_platform.publisher.topic import deliver, end_offsets
 
-    broker, topic = _broker(platform), spec.announcement.topic
+    broker = _broker(platform)
     delivery = platform.ledger.intend_delivery(
         manifest.run_id,
         Delivery(

@@ -7,7 +7,6 @@ ends by itself, and one that only lost its lease is told so right before its com
 knows nothing of fences is still caught: the publisher commits only on what was reviewed.
 """
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
@@ -19,9 +18,9 @@ from backfill_platform.domain.modes import ExecutionMode, LiveConflicts
 from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.engine.deletions import refuse_moved_deletions
 from backfill_platform.engine.platform import Platform
+from backfill_platform.engine.renewing import RENEW_SECONDS, renewed
 
 LEASE_SECONDS = 120
-RENEW_SECONDS = 30.0
 
 
 class Guard:
@@ -63,7 +62,7 @@ def fenced(
     )
     guard, frozen_until = Guard(platform, manifest, fence), None
     try:
-        with _kept(platform, fence, renew_seconds):
+        with renewed(f"fence {fence.token}", lambda: _renew_once(platform, fence), renew_seconds):
             yield guard
         if guard.has_let_commit:
             frozen_until = _frozen_until(platform, manifest)
@@ -75,25 +74,6 @@ def fenced(
 def _gives_way(manifest: Manifest) -> bool:
     is_frozen_out = manifest.target.live_conflicts is LiveConflicts.FREEZE
     return is_frozen_out and manifest.mode is ExecutionMode.LIVE
-
-
-@contextmanager
-def _kept(platform: Platform, fence: Fence, renew_seconds: float) -> Iterator[None]:
-    """A publication that retries for long keeps its lease."""
-    done = threading.Event()
-
-    def renew() -> None:
-        while not done.wait(renew_seconds):
-            if not _renew_once(platform, fence):
-                return
-
-    renewing = threading.Thread(target=renew, name=f"fence {fence.token}", daemon=True)
-    renewing.start()
-    try:
-        yield
-    finally:
-        done.set()
-        renewing.join()
 
 
 def _renew_once(platform: Platform, fence: Fence) -> bool:

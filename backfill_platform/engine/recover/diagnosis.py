@@ -20,8 +20,8 @@ from backfill_platform.domain.runs import PublicationFact, PublicationRecord, Ru
 from backfill_platform.engine.carry_out.progress import due_state
 from backfill_platform.engine.loading import read_manifest
 from backfill_platform.engine.platform import Platform
-from backfill_platform.engine.publish.announcing import untold
 from backfill_platform.engine.publish.publishing import WHOLE_RUN
+from backfill_platform.engine.publish.untold import untold
 from backfill_platform.engine.records import bundle
 from backfill_platform.engine.recover.liveness import is_gone
 from backfill_platform.engine.recover.remedies import (
@@ -296,6 +296,6 @@ def _evidence_of_no_change(case: _Case) -> Iterator[KeepPublication]:
 
 
 def _announcements(case: _Case) -> Iterator[TellUntold]:
-    landed = untold(case.platform, case.manifest) if case.landed else ()
+    landed = untold(case.platform.ledger, case.manifest) if case.landed else ()
     if landed:
         yield TellUntold(publications=tuple(one.intent.publication_id for one in landed))
