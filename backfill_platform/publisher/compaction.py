@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.publications import Compaction, DataFile
-from backfill_platform.lakehouse.delta_files import TableState
-from backfill_platform.lakehouse.former_files import former_files, former_state
-from backfill_platform.publisher.movements import Movements, find_movements
+from backfill_platform.lakehouse.former_files import former_files
+from backfill_platform.publisher.movements import Movements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,23 +48,6 @@ def find_compaction(
     if not kept:
         return None
     return Compaction(days=tuple(sorted(kept)), versions=tuple(sorted(versions, reverse=True)))
-
-
-def days_still_holding(
-    target: Path, state: TableState, landed: Mapping[date, int]
-) -> frozenset[date]:
-    """Which days hold the rows that landed in that version of the target, in the same files or in
-    compacted ones. A version that can no longer be read proves nothing."""
-    base: dict[date, str] = {}
-    for version in set(landed.values()):
-        days = PartitionSet.of_days(day for day, at in landed.items() if at == version)
-        former = former_state(target, version, days)
-        base |= former.fingerprints if former else {}
-    found = state.fingerprints
-    moved = [day for day in base if found[day] != base[day]]
-    movements = find_movements(target, state, base, moved)
-    compaction = find_compaction(target, movements, version=state.version)
-    return frozenset(base.keys() - set(moved) | set(compaction.days if compaction else ()))
 
 
 def _figures(target: Path, versions: Mapping[date, int], up_to: str | None) -> dict[date, Figures]:

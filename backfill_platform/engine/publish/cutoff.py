@@ -14,7 +14,7 @@ from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.rollback.shown_runs import shown_runs
 from backfill_platform.lakehouse.delta_tables import read_table_state
 from backfill_platform.lakehouse.paths import RUNS
-from backfill_platform.publisher.compaction import days_still_holding
+from backfill_platform.lakehouse.rearrangements import files_when_landed
 
 
 def unchanged_days(platform: Platform, manifest: Manifest, days: PartitionSet) -> tuple[date, ...]:
@@ -64,7 +64,7 @@ def days_equal_to_accepted(
         for day, version in equal.items()
         if not all(_lies_below(shown.get(day), file.path) for file in state.files.get(day, ()))
     }
-    unmoved = days_still_holding(path, state, elsewhere)
+    unmoved = files_when_landed(path, state, elsewhere)
     return tuple(day for day in equal if day not in elsewhere or day in unmoved)
 
 
