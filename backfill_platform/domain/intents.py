@@ -14,6 +14,8 @@ from backfill_platform.domain.modes import (
     RunKind,
 )
 from backfill_platform.domain.partitions import PartitionSet
+from backfill_platform.domain.quality import ExpectedChange, Tolerance
+from backfill_platform.domain.verdicts import Gate, GateSeverity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,4 +49,8 @@ class Intent:
     publish_scope: PublishScope | None = None  # the table's own when nothing is said
     as_of: date | None = None  # of versioned output; the day of planning when nothing is said
     accepted_schema_changes: frozenset[str] = frozenset()  # columns whose change is consented to
+    # How this run is judged otherwise than the table declares; it all stands in the manifest.
+    severities: Mapping[Gate, GateSeverity] = field(default_factory=dict[Gate, GateSeverity])
+    tolerances: Mapping[str, Tolerance] = field(default_factory=dict[str, Tolerance])
+    expected_changes: tuple[ExpectedChange, ...] = ()
     replaces: RunId | None = None  # an unfinished run whose scope changes

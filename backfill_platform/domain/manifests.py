@@ -8,7 +8,7 @@ the one that it replaces. A plan that is shown, a dry run and the run itself rea
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Any
@@ -35,20 +35,36 @@ from backfill_platform.domain.partitions import Boundary, DayRange, PartitionSet
 from backfill_platform.domain.plain import from_plain, to_plain
 from backfill_platform.domain.privacy import PinnedDeletions
 from backfill_platform.domain.publications import EMPTY_PARTITION
+from backfill_platform.domain.quality import (
+    ChangeBound,
+    ExpectedChange,
+    Tolerance,
+    WatermarkPolicy,
+)
 from backfill_platform.domain.schema_changes import SchemaChange
 from backfill_platform.domain.transforms import InputWindow
+from backfill_platform.domain.verdicts import GateSeverity
 
-MANIFEST_FORMAT = 3
+MANIFEST_FORMAT = 4
 
-# What format 3 added, by place. A run of format 2 is read with what these mean when nothing is
-# said, and written without them: its text and its digest, which people agreed to, stay as they are.
-_ADDED_IN_3 = {
-    "target": (
-        *("publish_scope", "live_conflicts", "version_column", "output_version"),
-        *("schema_changes", "topic"),
-    ),
-    "": ("deletions",),
+# What each format added, by place. A run of an older one is read with what these mean when nothing
+# is said, and written without them: its text and its digest, which people agreed to, stay.
+_ADDED: Mapping[int, Mapping[str, tuple[str, ...]]] = {
+    3: {
+        "target": (
+            *("publish_scope", "live_conflicts", "version_column", "output_version"),
+            *("schema_changes", "topic"),
+        ),
+        "": ("deletions",),
+    },
+    4: {
+        "validation": (
+            *("quality_digest", "severities", "tolerances", "changes", "expected_changes"),
+            *("overridden", "watermark"),
+        ),
+    },
 }
+_OLDEST_FORMAT = min(_ADDED) - 1
 
 NEVER_PUBLISHING = frozenset({ExecutionMode.DRY_RUN, ExecutionMode.RECONCILIATION})
 
@@ -122,9 +138,18 @@ class Safety:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validation:
-    gates: tuple[str, ...]
+    """How the run is judged: as its table declared it when it was planned, or as the run says."""
+
+    gates: tuple[str, ...]  # each has to give a verdict on each day before anything is published
     count_tolerance: int
     checksum_required: bool
+    quality_digest: str | None = None  # of all that the table declares about its content
+    severities: Mapping[str, GateSeverity] = field(default_factory=dict[str, GateSeverity])
+    tolerances: Mapping[str, Tolerance] = field(default_factory=dict[str, Tolerance])  # by measure
+    changes: tuple[ChangeBound, ...] = ()
+    expected_changes: tuple[ExpectedChange, ...] = ()
+    overridden: tuple[str, ...] = ()  # what the run says otherwise than its table, as sentences
+    watermark: WatermarkPolicy = WatermarkPolicy.BY_TIME_PARTITION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,10 +235,9 @@ def lets_live_beside(text: str) -> bool:
 def manifest_json(manifest: Manifest) -> str:
     """Canonical JSON: one text for equal manifests."""
     document = to_plain(manifest)
-    if manifest.format < MANIFEST_FORMAT:
-        for part, names in _parts(document):
-            for name in names:
-                del part[name]
+    for part, names in _parts_since(manifest.format, document):
+        for name in names:
+            del part[name]
     return canonical_json(document)
 
 
@@ -224,35 +248,40 @@ def manifest_digest(text: str) -> str:
 def manifest_from_json(text: str) -> Manifest:
     try:
         document = json.loads(text)
-        match document["format"]:
-            case 3:
-                return from_plain(Manifest, document)
-            case 2:
-                return from_plain(Manifest, _completed(document))
-            case unknown:
-                raise ValueError(f"it has format {unknown}")
+        written = document["format"]
+        if written not in range(_OLDEST_FORMAT, MANIFEST_FORMAT + 1):
+            raise ValueError(f"it has format {written}")
+        return from_plain(Manifest, _completed(document, written))
     except (AttributeError, KeyError, TypeError, ValueError) as wrong:
         raise EvidenceBroken(
-            f"This is no manifest of format 2 or {MANIFEST_FORMAT}: {wrong}. A run that another "
-            "version of the platform planned is read with that version"
+            f"This is no manifest of format {_OLDEST_FORMAT} to {MANIFEST_FORMAT}: {wrong}. A run "
+            "that another version of the platform planned is read with that version"
         ) from wrong
 
 
-def _completed(document: dict[str, Any]) -> dict[str, Any]:
+def _completed(document: dict[str, Any], written: int) -> dict[str, Any]:
     unsaid = {
-        field.name: to_plain(field.default)
-        for kind in (Manifest, PinnedTarget)
-        for field in fields(kind)
-        if field.default is not MISSING
+        unsaid.name: to_plain(_meant_by(unsaid))
+        for kind in (Manifest, PinnedTarget, Validation)
+        for unsaid in fields(kind)
+        if unsaid.default is not MISSING or unsaid.default_factory is not MISSING
     }
-    for part, names in _parts(document):
+    for part, names in _parts_since(written, document):
         for name in names:
             if name in part:
-                raise ValueError(f"format 2 has no {name}")
+                raise ValueError(f"format {written} has no {name}")
             part[name] = unsaid[name]
     return document
 
 
-def _parts(document: dict[str, Any]) -> Iterator[tuple[dict[str, Any], tuple[str, ...]]]:
-    for place, names in _ADDED_IN_3.items():
-        yield document[place] if place else document, names
+def _meant_by(unsaid: Any) -> Any:
+    return unsaid.default_factory() if unsaid.default is MISSING else unsaid.default
+
+
+def _parts_since(
+    written: int, document: dict[str, Any]
+) -> Iterator[tuple[dict[str, Any], tuple[str, ...]]]:
+    for added, places in _ADDED.items():
+        if added > written:
+            for place, names in places.items():
+                yield document[place] if place else document, names

@@ -22,7 +22,9 @@ from backfill_platform.domain.modes import (
 )
 from backfill_platform.domain.partitions import Boundary
 from backfill_platform.domain.privacy import NOTHING_PRIVATE, Privacy
+from backfill_platform.domain.quality import NOTHING_MORE, Quality, gates_of
 from backfill_platform.domain.transforms import Frames, TransformContext, TransformVersion
+from backfill_platform.domain.verdicts import Gate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,10 +87,13 @@ class Reconciliation:
 
     `from_inputs` returns one row per day of output: the table's partition column and a column per
     measure. `from_output` gives, for the same measures, SQL aggregate expressions over staged rows.
+    With `by`, both count for each value of these columns, `from_inputs` returns them too, and the
+    figures of a day are the sums: `by` is for measures that can be added up.
     """
 
     from_inputs: Callable[[Frames, TransformContext], Any]
     from_output: Mapping[str, str]
+    by: tuple[str, ...] = ()  # columns of the table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,10 +141,16 @@ class TableSpec:
     privacy: Privacy = NOTHING_PRIVATE
     announcement: Announcement | None = None  # published rows that are also told on a topic
     may_be_empty: bool = False  # whether a day without rows is a fact or a failure
+    quality: Quality = NOTHING_MORE
+    fresh_within_hours: int | None = None  # how old what is accepted may be, as dashboards show it
 
     @property
     def full_name(self) -> str:
         return f"{self.layer}.{self.name}"
+
+    @property
+    def gates(self) -> tuple[Gate, ...]:
+        return gates_of(self.quality, is_private=self.privacy != NOTHING_PRIVATE)
 
     @property
     def usual_scope(self) -> PublishScope:

@@ -54,7 +54,22 @@ class Frames:
     base: Any = None
 
 
-TransformFunction = Callable[[Frames, TransformContext], Any]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Computed:
+    """Returned by a transform that sets rows aside instead of failing on them.
+
+    `rejects` is a frame with the table's partition column, a text `reject_reason`, and whatever
+    tells people which row it was. It is kept beside what is staged, counted by day and reason, and
+    never published.
+    """
+
+    rows: Any
+    rejects: Any = None
+
+
+REJECT_REASON = "reject_reason"
+
+TransformFunction = Callable[[Frames, TransformContext], Any]  # a frame, or `Computed`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,3 +78,4 @@ class TransformVersion:
     function: TransformFunction
     released_on: date
     note: str
+    ties: str = ""  # why the order of rows that a window leaves open cannot change what comes out

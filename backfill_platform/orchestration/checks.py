@@ -36,7 +36,7 @@ def make_gate_checks(platform: Platform, spec: TableSpec) -> dg.AssetChecksDefin
                 description=DESCRIPTIONS[gate],
                 blocking=True,
             )
-            for gate in Gate
+            for gate in DESCRIPTIONS
         ],
     )
     def judge(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResult]:
@@ -45,7 +45,7 @@ def make_gate_checks(platform: Platform, spec: TableSpec) -> dg.AssetChecksDefin
             verdicts = platform.ledger.verdicts(
                 manifest.run_id, step_days(context.op_execution_context)
             )
-        for gate in Gate:
+        for gate in DESCRIPTIONS:
             yield _result(spec, gate, [verdict for verdict in verdicts if verdict.gate is gate])
 
     return judge

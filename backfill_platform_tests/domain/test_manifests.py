@@ -46,8 +46,10 @@ from backfill_platform.domain.modes import (
 )
 from backfill_platform.domain.partitions import Boundary, DayRange, PartitionSet
 from backfill_platform.domain.privacy import PinnedDeletions
+from backfill_platform.domain.quality import ChangeBound, ExpectedChange, Tolerance
 from backfill_platform.domain.schema_changes import SchemaChange, SchemaChangeKind
 from backfill_platform.domain.transforms import InputWindow
+from backfill_platform.domain.verdicts import GateSeverity
 from backfill_platform_tests.planner.generated import values_of
 
 DAY = date(2025, 3, 1)
@@ -132,7 +134,27 @@ ONE = Manifest(
             max_cost_usd=Decimal(7),
         ),
     ),
-    validation=Validation(gates=("key_unique",), count_tolerance=0, checksum_required=True),
+    validation=Validation(
+        gates=("reconciled",),
+        count_tolerance=0,
+        checksum_required=True,
+        quality_digest="promises",
+        severities={"reconciled": GateSeverity.BLOCK},
+        tolerances={"cases": Tolerance(absolute=Decimal(2), percent=Decimal("0.5"))},
+        changes=(
+            ChangeBound(
+                measure="cases",
+                fall_percent=Decimal(15),
+                rise_percent=Decimal(30),
+                per=Boundary.MONTH,
+                at_least=Decimal(5),
+            ),
+        ),
+        expected_changes=(
+            ExpectedChange(measure="cases", least_percent=Decimal(-90), most_percent=Decimal(-60)),
+        ),
+        overridden=("cases may fall by 60 to 90 %",),
+    ),
     approval=Requirement(
         rule="all",
         roles=("lead",),
@@ -165,6 +187,9 @@ Path = tuple[str | int, ...]
 
 OTHER_WORDS: dict[str, str] = {
     "DAY": "WEEK",
+    "MONTH": "WEEK",
+    "BLOCK": "HOLD",
+    "BY_TIME_PARTITION": "BY_COMPLETE_WINDOW",
     "VERSIONED": "APPEND_ONLY",
     "WHOLE_RUN": "DARK",
     "MERGE_BY_VERSION": "FREEZE",
@@ -248,16 +273,41 @@ def test_the_digest_is_that_of_the_text():
     assert ONE.digest == manifest_digest(manifest_json(ONE))
 
 
-def test_a_run_of_the_format_before_keeps_its_text_and_its_digest():
-    former = json.loads(json.dumps(PLAIN)) | {"format": 2}
+ADDED_IN_4 = (
+    *("quality_digest", "severities", "tolerances", "changes", "expected_changes"),
+    *("overridden", "watermark"),
+)
+
+
+def of_format_3() -> dict[str, Any]:
+    former: dict[str, Any] = json.loads(json.dumps(PLAIN))
+    former["format"] = 3
+    for name in ADDED_IN_4:
+        del former["validation"][name]
+    return former
+
+
+def of_format_2() -> dict[str, Any]:
+    former = of_format_3()
+    former["format"] = 2
     del former["deletions"]
     for name in ("publish_scope", "live_conflicts", "version_column", "output_version"):
         del former["target"][name]
     del former["target"]["schema_changes"], former["target"]["topic"]
+    return former
+
+
+@pytest.mark.parametrize("former", [of_format_2(), of_format_3()], ids=["2", "3"])
+def test_a_run_of_a_former_format_keeps_its_text_and_its_digest(former):
     text = canonical_json(former)
     read = manifest_from_json(text)
     assert (manifest_json(read), read.digest) == (text, manifest_digest(text))
+
+
+def test_what_a_former_format_did_not_say_means_the_usual():
+    read = manifest_from_json(canonical_json(of_format_2()))
     assert (read.target.publish_scope, read.deletions) == (PublishScope.PROGRESSIVE, None)
+    assert (read.validation.overridden, read.validation.changes) == ((), ())
 
 
 @pytest.mark.parametrize(
@@ -268,7 +318,8 @@ def test_a_run_of_the_format_before_keeps_its_text_and_its_digest():
         "{}",
         json.dumps(PLAIN | {"format": 1}),
         json.dumps(PLAIN | {"format": 2}),
-        json.dumps(PLAIN | {"format": 4}),
+        json.dumps(PLAIN | {"format": 3}),
+        json.dumps(PLAIN | {"format": 5}),
         json.dumps(PLAIN | {"surprise": 1}),
         json.dumps(PLAIN | {"chunk_days": "31"}),
         json.dumps(PLAIN | {"estimate": None}),
@@ -276,7 +327,7 @@ def test_a_run_of_the_format_before_keeps_its_text_and_its_digest():
     ],
 )
 def test_what_is_no_manifest_of_this_format_is_refused(text):
-    with pytest.raises(EvidenceBroken, match="This is no manifest of format 2 or 3"):
+    with pytest.raises(EvidenceBroken, match="This is no manifest of format 2 to 4"):
         manifest_from_json(text)
 
 

@@ -8,7 +8,6 @@ lock is here and not in the orchestrator, so it holds whoever asks and from wher
 
 from backfill_platform.domain.approvals import ConsentPoint
 from backfill_platform.domain.errors import ApprovalMissing, GateFailed
-from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import ChunkStatus
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.partitions import PartitionSet
@@ -32,16 +31,18 @@ def refuse_publication(
     refuse_never_published(platform, manifest)
     refuse_part(manifest, days)
     refuse_stopped(platform, manifest.run_id)
-    _refuse_unless_validated(platform, manifest.run_id, days)
+    _refuse_unless_validated(platform, manifest, days)
     refuse_without_consent(platform, manifest, ConsentPoint.PUBLICATION)
     _refuse_unasked(manifest, by_hand=by_hand)
     refuse_uncompared(platform, manifest)
 
 
-def _refuse_unless_validated(platform: Platform, run_id: RunId, days: PartitionSet) -> None:
+def _refuse_unless_validated(platform: Platform, manifest: Manifest, days: PartitionSet) -> None:
+    run_id = manifest.run_id
     verdicts = platform.ledger.verdicts(run_id, days)
     passed = {(verdict.day, verdict.gate) for verdict in verdicts if verdict.has_passed}
-    missing = [(day, gate) for day in days for gate in Gate if (day, gate) not in passed]
+    gates = [Gate(gate) for gate in manifest.validation.gates]
+    missing = [(day, gate) for day in days for gate in gates if (day, gate) not in passed]
     if missing:
         day, gate = missing[0]
         raise GateFailed(
