@@ -13,8 +13,9 @@ from backfill_platform.domain.modes import ExecutionMode
 from backfill_platform.domain.privacy import ListedSubjects, Mask, Protection
 from backfill_platform.domain.transforms import Frames
 from backfill_platform.domain.verdicts import Gate
+from backfill_platform.engine.carry_out.measuring import staged_rows
 from backfill_platform.engine.carry_out.progress import begin_staging
-from backfill_platform.engine.carry_out.staging import stage_chunk, staged_rows
+from backfill_platform.engine.carry_out.staging import stage_chunk
 from backfill_platform.engine.carry_out.starting import open_run
 from backfill_platform.engine.deletions import run_protection
 from backfill_platform.engine.platform import open_platform

@@ -22,14 +22,15 @@ from backfill_platform.engine.carry_out.boundaries import refuse_cut
 from backfill_platform.engine.carry_out.claims import claim_chunk
 from backfill_platform.engine.carry_out.deployment import pinned_transform
 from backfill_platform.engine.carry_out.frames import chunk_frames
+from backfill_platform.engine.carry_out.judging import judge_chunk
 from backfill_platform.engine.carry_out.leases import kept_lease
+from backfill_platform.engine.carry_out.measuring import measure_chunk
 from backfill_platform.engine.carry_out.pacing import hold_chunk, rows_read, wait_for_chunk
-from backfill_platform.engine.carry_out.progress import advance_run, begin_staging, fail_run
-from backfill_platform.engine.consent.consents import hold_for_publication
+from backfill_platform.engine.carry_out.progress import begin_staging, fail_run
 from backfill_platform.engine.deletions import run_protection
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.platform import Platform
-from backfill_platform.engine.records import keep_merge, keep_verdicts
+from backfill_platform.engine.records import keep_merge
 from backfill_platform.executor.merging import Merged, merge_by_key
 from backfill_platform.executor.protecting import protect_frames, protect_rows
 from backfill_platform.executor.staging import (
@@ -38,9 +39,6 @@ from backfill_platform.executor.staging import (
     with_lineage,
     write_chunk,
 )
-from backfill_platform.lakehouse.reading import read_latest
-from backfill_platform.validator.gates import GateRules, judge
-from backfill_platform.validator.measure import measure_source, measure_staged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +90,7 @@ def stage_chunk(
             return _recall(platform, manifest, days)
         case ChunkDone(chunk=chunk):  # a former attempt died between measuring and judging
             frames = protect_frames(chunk_frames(platform, spark, manifest, days), protection)
-            return _judge(platform, manifest, days, frames, chunk.fencing_token, protection)
+            return _judged(platform, manifest, days, frames, chunk.fencing_token, protection)
         case ClaimedChunk() as claim:
             return _work(platform, spark, manifest, transform, claim, protection)
 
@@ -112,10 +110,10 @@ def _work(
             merged = _compute(platform, manifest, transform, claim.days, frames, protection)
             if merged is not None:
                 keep_merge(platform, manifest.run_id, claim, merged.counts())
-            staged = _measure(platform, spark, manifest, claim.days, protection)
+            staged = measure_chunk(platform, spark, manifest, claim.days, protection)
             hold_chunk(platform, manifest)
         _finish(platform, manifest, claim, staged)
-        return _judge(platform, manifest, claim.days, frames, claim.fencing_token, protection)
+        return _judged(platform, manifest, claim.days, frames, claim.fencing_token, protection)
     except BaseException as failure:
         _give_back(platform, manifest, claim, f"{type(failure).__name__}: {failure}"[:1000])
         raise
@@ -177,36 +175,6 @@ def _merge(platform: Platform, table: str, changes: DataFrame, frames: Frames) -
     )
 
 
-def _measure(
-    platform: Platform,
-    spark: SparkSession,
-    manifest: Manifest,
-    days: DayRange,
-    protection: Protection,
-) -> tuple[PartitionMeasurement, ...]:
-    spec = platform.catalog.tables[manifest.target.table]
-    return measure_staged(
-        staged_rows(platform, spark, manifest, days),
-        contract=platform.catalog.contracts[spec.full_name],
-        partition_column=spec.partition_column,
-        keys=spec.keys,
-        measures=spec.reconciliation.from_output,
-        protection=protection,
-    )
-
-
-def staged_rows(
-    platform: Platform, spark: SparkSession, manifest: Manifest, days: DayRange
-) -> DataFrame:
-    table = manifest.target.table
-    return read_latest(
-        spark,
-        platform.warehouse.staging_path(table, manifest.run_id),
-        platform.catalog.tables[table].partition_column,
-        days,
-    )
-
-
 def _finish(
     platform: Platform,
     manifest: Manifest,
@@ -227,7 +195,7 @@ def _finish(
     )
 
 
-def _judge(
+def _judged(
     platform: Platform,
     manifest: Manifest,
     days: DayRange,
@@ -235,34 +203,8 @@ def _judge(
     fencing_token: int,
     protection: Protection,
 ) -> StagedChunk:
-    spec = platform.catalog.tables[manifest.target.table]
-    totals = spec.reconciliation.from_inputs(frames, chunk_context(manifest, days))
-    measures = tuple(spec.reconciliation.from_output)
-    source = measure_source(totals, partition_column=spec.partition_column, measures=measures)
-    staged = platform.ledger.measurements(manifest.run_id, days)
-    rules = GateRules(
-        may_be_empty=spec.may_be_empty, reconciled=measures, promises=protection.promises
-    )
-    verdicts = judge(days, staged, source, rules)
-    platform.ledger.record_verdicts(
-        manifest.run_id, days, verdicts, now=platform.clock(), fencing_token=fencing_token
-    )
-    _keep_verdicts(platform, manifest, days, verdicts)
-    return StagedChunk(manifest=manifest, days=days, staged=staged, verdicts=verdicts)
-
-
-def _keep_verdicts(
-    platform: Platform, manifest: Manifest, days: DayRange, verdicts: tuple[Verdict, ...]
-) -> None:
-    failed = [verdict for verdict in verdicts if not verdict.has_passed]
-    if failed:
-        first = failed[0]
-        cause = f"{len(failed)} verdicts of {days} are negative; {first.day}: {first.message}"
-        fail_run(platform, manifest.run_id, cause)
-    else:
-        advance_run(platform, manifest)
-        hold_for_publication(platform, manifest)
-    keep_verdicts(platform, manifest.run_id, days, verdicts)
+    judge_chunk(platform, manifest, days, frames, fencing_token, protection)
+    return _recall(platform, manifest, days)
 
 
 def _recall(platform: Platform, manifest: Manifest, days: DayRange) -> StagedChunk:

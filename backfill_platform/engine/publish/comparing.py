@@ -10,7 +10,7 @@ from backfill_platform.domain.errors import PrivacyRefused
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.domain.tables import TableSpec
-from backfill_platform.engine.carry_out.staging import staged_rows
+from backfill_platform.engine.carry_out.measuring import staged_rows
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.publish.comparisons import record_comparison, staged_chunks

@@ -1,0 +1,55 @@
+"""Puts a chunk's figures before the gates and stores what they say; nothing here is acted upon.
+
+Whoever publishes reads the stored verdicts again.
+"""
+
+from backfill_platform.domain.manifests import Manifest
+from backfill_platform.domain.partitions import DayRange
+from backfill_platform.domain.privacy import Protection
+from backfill_platform.domain.transforms import Frames
+from backfill_platform.domain.verdicts import Verdict
+from backfill_platform.engine.carry_out.progress import advance_run, fail_run
+from backfill_platform.engine.consent.consents import hold_for_publication
+from backfill_platform.engine.platform import Platform
+from backfill_platform.engine.records import keep_verdicts
+from backfill_platform.executor.staging import chunk_context
+from backfill_platform.validator.gates import GateRules, judge
+from backfill_platform.validator.measure import measure_source
+
+
+def judge_chunk(
+    platform: Platform,
+    manifest: Manifest,
+    days: DayRange,
+    frames: Frames,
+    fencing_token: int,
+    protection: Protection,
+) -> tuple[Verdict, ...]:
+    spec = platform.catalog.tables[manifest.target.table]
+    totals = spec.reconciliation.from_inputs(frames, chunk_context(manifest, days))
+    measures = tuple(spec.reconciliation.from_output)
+    source = measure_source(totals, partition_column=spec.partition_column, measures=measures)
+    staged = platform.ledger.measurements(manifest.run_id, days)
+    rules = GateRules(
+        may_be_empty=spec.may_be_empty, reconciled=measures, promises=protection.promises
+    )
+    verdicts = judge(days, staged, source, rules)
+    platform.ledger.record_verdicts(
+        manifest.run_id, days, verdicts, now=platform.clock(), fencing_token=fencing_token
+    )
+    _keep_verdicts(platform, manifest, days, verdicts)
+    return verdicts
+
+
+def _keep_verdicts(
+    platform: Platform, manifest: Manifest, days: DayRange, verdicts: tuple[Verdict, ...]
+) -> None:
+    failed = [verdict for verdict in verdicts if not verdict.has_passed]
+    if failed:
+        first = failed[0]
+        cause = f"{len(failed)} verdicts of {days} are negative; {first.day}: {first.message}"
+        fail_run(platform, manifest.run_id, cause)
+    else:
+        advance_run(platform, manifest)
+        hold_for_publication(platform, manifest)
+    keep_verdicts(platform, manifest.run_id, days, verdicts)
