@@ -21,6 +21,19 @@ def test_staging_lies_below_its_target() -> None:
 
 
 @pytest.mark.parametrize(
+    ("path_of", "name"),
+    [
+        (Warehouse.rejects_path, "rejects"),
+        (Warehouse.failing_path, "failing"),
+        (Warehouse.diff_path, "diff"),
+    ],
+)
+def test_what_is_kept_about_a_run_lies_where_vacuum_does_not_go(path_of, name: str) -> None:
+    found = path_of(WAREHOUSE, "silver.case_sla_daily", RUN)
+    assert found == Path(f"/lake/silver/case_sla_daily/_beside/{RUN}/{name}")
+
+
+@pytest.mark.parametrize(
     "name", ["", "cases", "../x.y", "silver./etc", "silver.a.b", "Silver.x", "silver.x/y", "a.b\n"]
 )
 def test_a_name_that_is_no_table_is_refused(name: str) -> None:
