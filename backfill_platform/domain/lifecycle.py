@@ -14,7 +14,7 @@ class RunState(StrEnum):
     APPROVED = "APPROVED"  # every approval that computing needs is there
     STAGING = "STAGING"  # chunks are being computed
     STAGED = "STAGED"  # every partition is staged and measured
-    VALIDATED = "VALIDATED"  # every gate passed for every partition
+    VALIDATED = "VALIDATED"  # no gate refuses any partition
     AWAITING_PUBLISH = "AWAITING_PUBLISH"  # policy asks for consent before publication
     PUBLISHING = "PUBLISHING"  # the intent to publish is recorded; the target's log decides
     PUBLISHED = "PUBLISHED"  # consumers see it
@@ -81,7 +81,7 @@ def may_follow(state: RunState, following: RunState) -> bool:
 class ChunkStatus(StrEnum):
     CLAIMED = "CLAIMED"  # a worker computes it
     STAGED = "STAGED"  # its partitions are in the staging table and measured
-    VALIDATED = "VALIDATED"  # every gate passed for each of its partitions
+    VALIDATED = "VALIDATED"  # no gate refuses any of its partitions
     PUBLISHED = "PUBLISHED"  # consumers see it, or it equals what they saw already
     FAILED = "FAILED"  # computing or a gate failed
     REPLACED = "REPLACED"  # failed, and other chunks took over its days

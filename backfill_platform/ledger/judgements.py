@@ -4,7 +4,6 @@ Older ones are in the evidence. A verdict speaks of staged data: when a chunk is
 verdicts on what was there before are gone (test_staging_again_forgets_older_verdicts).
 """
 
-import dataclasses
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 from typing import Any
@@ -17,12 +16,12 @@ from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import ChunkStatus
 from backfill_platform.domain.measurements import PartitionMeasurement
 from backfill_platform.domain.partitions import DayRange, PartitionSet
-from backfill_platform.domain.verdicts import Gate, Outcome, Verdict
+from backfill_platform.domain.plain import from_plain, to_plain
+from backfill_platform.domain.verdicts import Gate, JudgedFigure, Outcome, Verdict
 from backfill_platform.ledger.chunks import find_chunk, write_chunk
 from backfill_platform.ledger.day_sets import conditions_on
+from backfill_platform.ledger.exact_figures import OWN_COLUMNS, read_numbers, write_numbers
 from backfill_platform.ledger.schema import partition_measurement, verdict
-
-_OWN_COLUMNS = ("day", "row_count", "checksum")  # of a measurement; the rest is `numbers`
 
 
 def finish_staging(
@@ -78,7 +77,10 @@ def read_measurements(
     rows = _read(connection, partition_measurement, run_id, days)
     return tuple(
         PartitionMeasurement(
-            day=row.day, row_count=row.row_count, checksum=row.checksum, **row.numbers
+            day=row.day,
+            row_count=row.row_count,
+            checksum=row.checksum,
+            **read_numbers(row.numbers),
         )
         for row in rows
     )
@@ -96,6 +98,7 @@ def read_verdicts(
             expected=row.expected,
             found=row.found,
             message=row.message,
+            figures=from_plain(tuple[JudgedFigure, ...], row.figures or []),
         )
         for row in rows
     )
@@ -131,6 +134,7 @@ def _write_verdicts(
             "expected": given.expected,
             "found": given.found,
             "message": given.message,
+            "figures": to_plain(given.figures),
             "judged_at": now,
         }
         for given in verdicts
@@ -148,7 +152,8 @@ def _is_recorded(
 
 
 def _judgement(verdicts: tuple[Verdict, ...]) -> dict[str, Any]:
-    failed = [given for given in verdicts if not given.has_passed]
+    """What is held waits for a review before it is published, and warnings wait for nobody."""
+    failed = [given for given in verdicts if given.is_refusal]
     if not failed:
         return {"status": ChunkStatus.VALIDATED.value, "error": None}
     first = failed[0]
@@ -180,9 +185,8 @@ def _named(days: Iterable[date]) -> str:
 
 
 def _measurement_columns(found: PartitionMeasurement) -> dict[str, Any]:
-    fields = dataclasses.asdict(found)
-    own = {name: fields.pop(name) for name in _OWN_COLUMNS}
-    return {**own, "numbers": fields}
+    own = {name: getattr(found, name) for name in OWN_COLUMNS}
+    return {**own, "numbers": write_numbers(found)}
 
 
 def _read(

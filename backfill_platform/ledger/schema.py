@@ -141,6 +141,7 @@ verdict = sa.Table(
     sa.Column("found", sa.Text, nullable=False),
     sa.Column("message", sa.Text, nullable=False),
     sa.Column("judged_at", UtcInstant, nullable=False),
+    sa.Column("figures", PlainJson),  # nothing in a row from before these were kept
     _one_of("outcome", Outcome),
 )
 

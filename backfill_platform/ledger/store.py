@@ -293,7 +293,7 @@ class Ledger:
         now: datetime,
         fencing_token: int | None = None,
     ) -> ChunkRecord:
-        """The chunk is VALIDATED when all passed, else FAILED.
+        """The chunk is VALIDATED when none is a refusal, else FAILED.
 
         Whoever hands the token of the claim whose data it judged is refused when the chunk has
         been staged again since; without a token the verdicts are taken to speak of the newest.

@@ -37,6 +37,10 @@ SECOND_FORMAT = (
     '{"target":{"partitions":{"ranges":[{"start":"2025-01-01","end_exclusive":"2025-01-04"}]}},'
     '"valid_until":"2026-07-07T09:00:00+00:00"}'
 )
+AT = "2026-07-04 09:00:00"
+VERDICT = (
+    "INSERT INTO verdict (run_id, day, gate, outcome, expected, found, message, judged_at) VALUES"
+)
 
 
 @pytest.fixture
@@ -182,6 +186,21 @@ def test_a_run_whose_days_cannot_be_read_holds_all_of_its_table(
         pytest.raises(PartitionsHeld, match="did not record by bf-1"),
     ):
         register(ledger, table="t", days=january(1))
+
+
+@pytest.mark.parametrize("outcome", ["WARNED", "HELD"])
+def test_a_version_that_cannot_hold_takes_for_negative_what_is_not_passed(
+    url: str, outcome: str
+) -> None:
+    migrate_to(url, "0001")
+    insert_run(url, FIRST_FORMAT)
+    run_on(url, f"{VERDICT} ('bf-1', '2025-01-01', 'key_unique', 'PASSED', '', '', '', '{AT}')")
+    migrate(url)
+    run_on(url, f"{VERDICT} ('bf-1', '2025-01-02', 'key_unique', '{outcome}', '', '', '', '{AT}')")
+    with opened(url) as engine, writing(engine) as connection:
+        command.downgrade(migrations.migration_config(connection), "0005")
+        rows = connection.exec_driver_sql("SELECT outcome FROM verdict ORDER BY day").all()
+    assert [row[0] for row in rows] == ["PASSED", "FAILED"]
 
 
 def test_autogenerate_finds_no_difference(url: str) -> None:
