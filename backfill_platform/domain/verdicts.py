@@ -34,11 +34,15 @@ class Gate(StrEnum):
 
 
 class GateSeverity(StrEnum):
-    """What follows where a gate does not pass."""
+    """What follows where a gate does not pass; the strictest first."""
 
     BLOCK = "BLOCK"  # nothing of the chunk is published
     HOLD = "HOLD"  # it is published once an owner has reviewed the figures
     WARN = "WARN"  # it is said, and stands in the evidence
+
+    def is_milder_than(self, other: "GateSeverity") -> bool:
+        order = tuple(GateSeverity)
+        return order.index(self) > order.index(other)
 
 
 class Outcome(StrEnum):

@@ -20,12 +20,10 @@ from backfill_platform.domain.manifests import (
     PinnedTarget,
     PinnedTransform,
     Safety,
-    Validation,
 )
 from backfill_platform.domain.modes import ExecutionMode
 from backfill_platform.domain.tables import Input, TableSpec
 from backfill_platform.domain.transforms import TransformVersion
-from backfill_platform.domain.verdicts import Gate
 from backfill_platform.planner.draft import Draft, draft_run
 from backfill_platform.planner.facts import Facts, Terms
 from backfill_platform.planner.mode_reasons import held_reasons
@@ -43,6 +41,7 @@ from backfill_platform.planner.references import ReferenceChoices, choose_refere
 from backfill_platform.planner.refusals import future_reasons, intent_reasons
 from backfill_platform.planner.schema_reasons import planned_changes
 from backfill_platform.planner.scope import choose_transform, input_days, input_window
+from backfill_platform.planner.validation import pin_validation
 
 
 def find_table(catalog: Catalog, table: str) -> TableSpec:
@@ -96,25 +95,12 @@ def build_manifest(
         target=_pin_target(draft),
         chunk_days=draft.work.chunk_days,
         safety=_safety(draft),
-        validation=VALIDATION,
+        validation=pin_validation(spec, intent),
         approval=draft.requirement,
         estimate=draft.estimate,
         impacts=draft.impacts,
         findings=findings,
     )
-
-
-_JUDGED = (
-    Gate.PARTITIONS_COMPLETE,
-    Gate.ROWS_PRESENT,
-    Gate.KEY_UNIQUE,
-    Gate.SCHEMA_CONTRACT,
-    Gate.RECONCILED,
-    Gate.PRIVACY_KEPT,
-)
-VALIDATION = Validation(
-    gates=tuple(gate.value for gate in _JUDGED), count_tolerance=0, checksum_required=True
-)
 
 
 def _reasons(

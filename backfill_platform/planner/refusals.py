@@ -15,6 +15,7 @@ from backfill_platform.domain.tables import TableSpec
 from backfill_platform.planner.mode_reasons import kind_reasons
 from backfill_platform.planner.references import declared_reference_reasons
 from backfill_platform.planner.scope import choose_transform
+from backfill_platform.planner.validation import override_reasons
 from backfill_platform.planner.wording import name_days
 
 NO_REASON = (
@@ -41,6 +42,7 @@ def intent_reasons(intent: Intent, spec: TableSpec, catalog: Catalog) -> Iterato
         yield f"{intent.table} has no transform {intent.transform_version!r}; it has {known}"
     yield from declared_reference_reasons(spec, intent, catalog)
     yield from intent.limits.problems
+    yield from override_reasons(spec, intent)
 
 
 def future_reasons(intent: Intent, spec: TableSpec, today: date) -> Iterator[str]:

@@ -5,13 +5,13 @@ manifest's means that something else is deployed than was planned.
 """
 
 import ast
-import functools
 import hashlib
 import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from backfill_platform.domain.function_names import qualified_name, unbound
 from backfill_platform.domain.transforms import TransformFunction
 
 WRAPPERS = "backfill_platform.corrections."
@@ -19,7 +19,7 @@ WRAPPERS = "backfill_platform.corrections."
 
 def code_digest(function: TransformFunction) -> str:
     """Two versions may share one function: what a `partial` binds belongs to the code."""
-    names = " ".join(_name(part) for part in _unbound(function))
+    names = " ".join(_name(part) for part in unbound(function))
     digest = hashlib.sha256(names.encode())
     for module, path in sorted(_project_files(function).items()):
         digest.update(f"\n{module} {hashlib.sha256(path.read_bytes()).hexdigest()}".encode())
@@ -41,28 +41,17 @@ def code_folder(function: TransformFunction) -> Path:
 
 def _home(function: TransformFunction) -> str:
     """Where the platform puts something of its own around a transform, the transform's module."""
-    modules = [part.__module__ for part in _unbound(function) if callable(part)]
+    modules = [part.__module__ for part in unbound(function) if callable(part)]
     users = (module for module in modules if not module.startswith(WRAPPERS))
     return next(users, modules[0])
 
 
-def _unbound(function: Any) -> Iterator[Any]:
-    """The function itself, and then whatever is bound to it, functions among them."""
-    if not isinstance(function, functools.partial):
-        yield function
-        return
-    yield from _unbound(function.func)
-    for bound in (*function.args, *sorted(function.keywords.items())):
-        yield from _unbound(bound)
-
-
 def _name(part: Any) -> str:
-    """The same in every process: a function's own text would hold its address in memory."""
-    return f"{part.__module__}.{part.__qualname__}" if callable(part) else repr(part)
+    return qualified_name(part) if callable(part) else repr(part)
 
 
 def _project_files(function: TransformFunction) -> dict[str, Path]:
-    modules = {part.__module__ for part in _unbound(function) if callable(part)}
+    modules = {part.__module__ for part in unbound(function) if callable(part)}
     return {name: path for start in modules for name, path in _reachable(start).items()}
 
 
