@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 
 from backfill_platform.corrections.declare import corrections_of
 from backfill_platform.domain.contracts import LINEAGE_COLUMNS
+from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.measurements import SourceMeasurement
 from backfill_platform.domain.modes import ExecutionMode, Knowledge
 from backfill_platform.domain.partitions import DayRange
@@ -24,7 +25,9 @@ from backfill_platform.domain.transforms import Frames, TransformContext, Transf
 from backfill_platform.domain.verdicts import Verdict
 from backfill_platform.validator.contract import read_contract, spark_schema
 from backfill_platform.validator.gates import GateRules, judge
-from backfill_platform.validator.measure import measure_source, measure_staged
+from backfill_platform.validator.measure import measure_staged
+from backfill_platform.validator.measure_plan import NOTHING_TO_PROTECT, plan_measurement
+from backfill_platform.validator.measure_source import measure_source
 
 DAY, NEXT = date(2025, 1, 1), date(2025, 1, 2)
 DAYS = DayRange(DAY, date(2025, 1, 3))
@@ -74,6 +77,9 @@ CONTRACT = read_contract(Stations)
 CORRECTIONS = corrections_of(STATIONS)
 MEASURES = tuple(CORRECTIONS.reconciliation.from_output)
 CORRECTIONS_CONTRACT = read_contract(CORRECTIONS.schema)
+MEASURED = plan_measurement(
+    CORRECTIONS, CORRECTIONS_CONTRACT, run_id=RunId("tests"), protection=NOTHING_TO_PROTECT
+)
 Rows = Iterable[tuple[Any, ...]]
 
 
@@ -124,7 +130,7 @@ class World:
     def expected_by(self, run_id: str, rows: Rows) -> tuple[SourceMeasurement, ...]:
         """What the inputs say of the corrections that this run has to find."""
         totals = CORRECTIONS.reconciliation.from_inputs(self.frames(rows), context(run_id))
-        return measure_source(totals, partition_column="day", measures=MEASURES)
+        return measure_source(totals, MEASURED)
 
     def judged(self, run_id: str, rows: Rows) -> tuple[Verdict, ...]:
         return judge_staged(self.staged_by(run_id, rows), self.expected_by(run_id, rows))
@@ -145,13 +151,7 @@ class World:
 
 def judge_staged(staged: DataFrame, expected: tuple[SourceMeasurement, ...]) -> tuple[Verdict, ...]:
     """Every verdict over staged corrections, as the engine takes and judges them."""
-    found = measure_staged(
-        staged,
-        contract=CORRECTIONS_CONTRACT,
-        partition_column="day",
-        keys=CORRECTIONS.keys,
-        measures=CORRECTIONS.reconciliation.from_output,
-    )
+    found = measure_staged(staged, MEASURED)
     return judge(DAYS, found, expected, GateRules(may_be_empty=True, reconciled=MEASURES))
 
 

@@ -13,7 +13,7 @@ from backfill_platform.domain.modes import ExecutionMode
 from backfill_platform.domain.privacy import ListedSubjects, Mask, Protection
 from backfill_platform.domain.transforms import Frames
 from backfill_platform.domain.verdicts import Gate
-from backfill_platform.engine.carry_out.measuring import staged_rows
+from backfill_platform.engine.carry_out.measuring import measure_plan, staged_rows
 from backfill_platform.engine.carry_out.progress import begin_staging
 from backfill_platform.engine.carry_out.staging import stage_chunk
 from backfill_platform.engine.carry_out.starting import open_run
@@ -24,6 +24,7 @@ from backfill_platform.executor.protecting import masked, protect_frames
 from backfill_platform.ledger.migrate import migrate
 from backfill_platform.settings import load_settings
 from backfill_platform.validator.measure import measure_staged
+from backfill_platform.validator.measure_plan import MeasurePlan
 from backfill_platform_tests.delta_reader import read_table
 from backfill_platform_tests.engine.by_hand import write_rows
 from backfill_platform_tests.modes import PRIVATE, PRIVATE_LATEST, forget
@@ -146,14 +147,8 @@ def stage_overlooked(platform, spark, manifest):
 
 
 def measured(platform, spark, manifest):
-    return measure_staged(
-        staged_rows(platform, spark, manifest, DAYS),
-        contract=platform.catalog.contracts[PRIVATE],
-        partition_column="day",
-        keys=("day", "meter"),
-        measures={"rows": "count(*)"},
-        protection=run_protection(platform, manifest),
-    )
+    plan = measure_plan(platform, manifest, run_protection(platform, manifest))
+    return measure_staged(staged_rows(platform, spark, manifest, DAYS), plan)
 
 
 RAW = [("subject-1", "12345", "1234", "x@y"), ("subject-2", None, None, None)]
@@ -180,14 +175,14 @@ def test_a_mask_leaves_what_it_says_and_a_null_as_it_is(spark):
 def test_raw_values_under_a_mask_are_counted_and_subjects_are_found_in_either_form(spark):
     raw = spark.createDataFrame(RAW, COLUMNS)
     both = raw.union(masked(raw, PROTECTION)).selectExpr("date'2025-01-01' as day", "*")
-    (found,) = measure_staged(
-        both,
+    plan = MeasurePlan(
+        table="silver.cases",
         contract=CASES,
         partition_column="day",
         keys=("day",),
-        measures={},
         protection=PROTECTION,
     )
+    (found,) = measure_staged(both, plan)
     assert found.private_rows == {
         "listed_subjects": 2,
         "case_id_unmasked": 2,

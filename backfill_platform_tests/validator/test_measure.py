@@ -5,9 +5,11 @@ from datetime import date
 import pytest
 
 from backfill_platform.domain.contracts import Column, ColumnCheck, Contract
+from backfill_platform.domain.quality import Measure
 from backfill_platform.validator.checks import COMPILERS, failing_rows
 from backfill_platform.validator.diff import count_changes
 from backfill_platform.validator.measure import measure_staged
+from backfill_platform.validator.measure_plan import MeasurePlan
 
 DAY, NEXT = date(2025, 1, 1), date(2025, 1, 2)
 SCHEMA = "day date, name string, amount long"
@@ -20,18 +22,20 @@ CONTRACT = Contract(
     checks=(ColumnCheck(column="amount", check="greater_than", arguments={"min_value": 0}),),
 )
 
+PLAN = MeasurePlan(
+    table="silver.names",
+    contract=CONTRACT,
+    partition_column="day",
+    keys=("day", "name"),
+    declared=(Measure(name="total", expression="sum(amount)"),),
+)
+
 
 @pytest.fixture
 def measure(spark):
     def measured(rows, partitions=1):
         frame = spark.createDataFrame(rows, SCHEMA).repartition(partitions)
-        return measure_staged(
-            frame,
-            contract=CONTRACT,
-            partition_column="day",
-            keys=("day", "name"),
-            measures={"total": "sum(amount)"},
-        )
+        return measure_staged(frame, PLAN)
 
     return measured
 

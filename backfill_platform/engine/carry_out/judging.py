@@ -8,13 +8,12 @@ from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.privacy import Protection
 from backfill_platform.domain.transforms import Frames
 from backfill_platform.domain.verdicts import Verdict
+from backfill_platform.engine.carry_out.measuring import measure_inputs
 from backfill_platform.engine.carry_out.progress import advance_run, fail_run
 from backfill_platform.engine.consent.consents import hold_for_publication
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.records import keep_verdicts
-from backfill_platform.executor.staging import chunk_context
 from backfill_platform.validator.gates import GateRules, judge
-from backfill_platform.validator.measure import measure_source
 
 
 def judge_chunk(
@@ -26,9 +25,8 @@ def judge_chunk(
     protection: Protection,
 ) -> tuple[Verdict, ...]:
     spec = platform.catalog.tables[manifest.target.table]
-    totals = spec.reconciliation.from_inputs(frames, chunk_context(manifest, days))
     measures = tuple(spec.reconciliation.from_output)
-    source = measure_source(totals, partition_column=spec.partition_column, measures=measures)
+    source = measure_inputs(platform, manifest, days, frames, protection)
     staged = platform.ledger.measurements(manifest.run_id, days)
     rules = GateRules(
         may_be_empty=spec.may_be_empty, reconciled=measures, promises=protection.promises

@@ -1,14 +1,19 @@
-"""Takes the figures of what a chunk has staged: from what was written, not what was meant."""
+"""Takes the figures of what a chunk has staged, from what was written and not what was meant, and
+of what its inputs say it has to be."""
 
 from pyspark.sql import DataFrame, SparkSession
 
 from backfill_platform.domain.manifests import Manifest
-from backfill_platform.domain.measurements import PartitionMeasurement
+from backfill_platform.domain.measurements import PartitionMeasurement, SourceMeasurement
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.privacy import Protection
+from backfill_platform.domain.transforms import Frames
 from backfill_platform.engine.platform import Platform
+from backfill_platform.executor.staging import chunk_context
 from backfill_platform.lakehouse.reading import read_latest
 from backfill_platform.validator.measure import measure_staged
+from backfill_platform.validator.measure_plan import MeasurePlan, plan_measurement
+from backfill_platform.validator.measure_source import measure_source
 
 
 def measure_chunk(
@@ -18,13 +23,28 @@ def measure_chunk(
     days: DayRange,
     protection: Protection,
 ) -> tuple[PartitionMeasurement, ...]:
+    rows = staged_rows(platform, spark, manifest, days)
+    return measure_staged(rows, measure_plan(platform, manifest, protection))
+
+
+def measure_inputs(
+    platform: Platform,
+    manifest: Manifest,
+    days: DayRange,
+    frames: Frames,
+    protection: Protection,
+) -> tuple[SourceMeasurement, ...]:
+    reconciliation = platform.catalog.tables[manifest.target.table].reconciliation
+    totals = reconciliation.from_inputs(frames, chunk_context(manifest, days))
+    return measure_source(totals, measure_plan(platform, manifest, protection))
+
+
+def measure_plan(platform: Platform, manifest: Manifest, protection: Protection) -> MeasurePlan:
     spec = platform.catalog.tables[manifest.target.table]
-    return measure_staged(
-        staged_rows(platform, spark, manifest, days),
-        contract=platform.catalog.contracts[spec.full_name],
-        partition_column=spec.partition_column,
-        keys=spec.keys,
-        measures=spec.reconciliation.from_output,
+    return plan_measurement(
+        spec,
+        platform.catalog.contracts[spec.full_name],
+        run_id=manifest.run_id,
         protection=protection,
     )
 
