@@ -1,8 +1,8 @@
 """Finds the files below a table's root, and what the table's log says about them; deletes nothing.
 
 Links are never followed. What lies below a folder with a leading "_" or "." belongs to whoever made
-it; only in a run's own folder such files are the run's. A log names files by encoded paths, so each
-is known in both spellings.
+it; only in the two folders of a run such files are the run's. A log names files by encoded paths,
+so each is known in both spellings.
 """
 
 import json
@@ -20,7 +20,7 @@ from deltalake import DeltaTable
 
 from backfill_platform.domain.retirements import FoundFile, TableLog
 from backfill_platform.lakehouse.delta_tables import LIBRARY_ERRORS, open_table, translated
-from backfill_platform.lakehouse.paths import RUNS
+from backfill_platform.lakehouse.paths import BESIDE, RUNS
 from backfill_platform.lakehouse.retention import rollback_hours
 
 DELTA_LOG = "_delta_log"
@@ -37,8 +37,9 @@ class FoundFolder:
 
 
 def run_folders(root: Path) -> tuple[FoundFolder, ...]:
-    """What lies below each folder of `runs/`."""
-    return tuple(_run_folder(root, name) for name in _folders(root / RUNS))
+    """What lies below each folder of `runs/`, and what is kept about the same run beside it."""
+    names = {*_folders(root / RUNS), *_folders(root / BESIDE)}
+    return tuple(_run_folder(root, name) for name in sorted(names))
 
 
 def data_elsewhere(root: Path) -> tuple[FoundFile, ...]:
@@ -128,13 +129,15 @@ def _instant(milliseconds: int | None, said_in: Path) -> datetime:
 
 
 def _run_folder(root: Path, name: str) -> FoundFolder:
-    below = f"{RUNS}/{name}"
-    plain = [file for file in _walk(root, below) if _is_plain(file.path)]
+    """What lies beside is no data: no table of anybody's shows it."""
+    own = [place for place in (RUNS, BESIDE) if name in _folders(root / place)]
+    found = (file for place in own for file in _walk(root, f"{place}/{name}"))
+    plain = [file for file in found if _is_plain(file.path)]
     return FoundFolder(
         name=name,
         data=_sorted(file for file in plain if _is_data(file.path)),
         rest=_sorted(file for file in plain if not _is_data(file.path)),
-        strange=sum(_count_strange(root, below)),
+        strange=sum(count for place in own for count in _count_strange(root, f"{place}/{name}")),
     )
 
 

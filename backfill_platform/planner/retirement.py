@@ -141,8 +141,8 @@ def _why_all_of_it_stays(
 def _judge_rest(
     facts: RetirementFacts, folder: RunFolder, run: RunFacts, fates: list[_Fate]
 ) -> Iterator[_Fate]:
-    """The staging log goes with the last of the data. Nothing reads it after publication, but
-    whoever looks for where a file came from does."""
+    """The staging log goes with the last of the data, and so does what is kept beside it. Nothing
+    reads them after publication, but whoever looks for where a file came from does."""
     going = [fate for fate in fates if isinstance(fate, _Goes)]
     if folder.strange or len(going) < len(fates):
         return

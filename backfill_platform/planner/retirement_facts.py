@@ -23,12 +23,12 @@ class RunFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFolder:
-    """What lies below `runs/<name>`."""
+    """What lies below `runs/<name>`, and below `_beside/<name>`."""
 
     name: str
     run: RunFacts | None  # nothing where the ledger knows no such run of this table
     data: tuple[FoundFile, ...]
-    rest: tuple[FoundFile, ...]  # the staging log, checksums of files
+    rest: tuple[FoundFile, ...]  # the staging log, checksums of files, and what is kept beside
     strange: int  # links, and names that no writer of ours gives; they are left alone
 
 

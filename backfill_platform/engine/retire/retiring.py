@@ -28,7 +28,7 @@ from backfill_platform.domain.retirements import (
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.records import keep_record
 from backfill_platform.engine.retire.facts import gather_retirement_facts
-from backfill_platform.lakehouse.paths import RUNS
+from backfill_platform.lakehouse.paths import BESIDE, RUNS
 from backfill_platform.lakehouse.removal import remove_empty_folders, remove_files, still_there
 from backfill_platform.lakehouse.unreferenced import has_moved_on
 from backfill_platform.planner.retirement import RetirementPlan, plan_retirement
@@ -164,7 +164,8 @@ def _finish(
     _remove_allowed(platform, record, retention, path, remove)
     for part in record.intent.parts:
         if part.run_id is not None:
-            remove_empty_folders(path, f"{RUNS}/{part.run_id}")
+            for place in (RUNS, BESIDE):
+                remove_empty_folders(path, f"{place}/{part.run_id}")
     spared = still_there(path, record.intent.paths)
     _keep_evidence(platform, record, frozenset(spared))
     now = platform.clock()

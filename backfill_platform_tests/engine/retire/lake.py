@@ -6,7 +6,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from deltalake import DeltaTable
+import pyarrow as pa
+from deltalake import DeltaTable, write_deltalake
 
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import RunState
@@ -52,6 +53,12 @@ def target(platform: Platform) -> Path:
 
 def folder(platform: Platform, manifest: Manifest) -> Path:
     return platform.warehouse.staging_path(BRONZE, manifest.run_id)
+
+
+def keep_beside(path: Path) -> None:
+    """A Delta table of one row, such as one that a run has set aside."""
+    row = pa.table({"day": pa.array([FIRST_DAY], pa.date32()), "reject_reason": ["no number"]})
+    write_deltalake(path, row, partition_by=["day"])
 
 
 def files(path: Path) -> dict[str, str]:

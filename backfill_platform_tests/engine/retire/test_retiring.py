@@ -31,6 +31,7 @@ from backfill_platform_tests.engine.retire.lake import (
     cancel,
     files,
     folder,
+    keep_beside,
     kinds,
     later,
     meters,
@@ -62,6 +63,27 @@ def test_looking_removes_nothing(lake: Platform, cancelled: Manifest) -> None:
 def test_it_stays_until_its_days_are_over(lake: Platform, cancelled: Manifest) -> None:
     retired(later(lake, days=6.9))
     assert folder(lake, cancelled).exists()
+
+
+def test_what_is_kept_beside_a_run_goes_with_its_files_and_is_recorded(
+    lake: Platform, cancelled: Manifest
+) -> None:
+    rejects = lake.warehouse.rejects_path(BRONZE, cancelled.run_id)
+    keep_beside(rejects)
+    kept = {f"_beside/{cancelled.run_id}/rejects/{path}" for path in files(rejects)}
+    (record,) = retired(later(lake, days=8)).done
+    assert kept <= record.intent.paths
+    assert not rejects.parent.exists()
+
+
+def test_what_is_kept_beside_a_run_stays_while_readers_see_rows_of_it(
+    lake: Platform, replaced: tuple[Manifest, Manifest]
+) -> None:
+    first, second = (lake.warehouse.failing_path(BRONZE, run.run_id) for run in replaced)
+    keep_beside(first)
+    keep_beside(second)
+    retired(later(lake, days=31))
+    assert (first.exists(), second.exists()) == (False, True)
 
 
 def test_what_was_replaced_goes_and_what_is_seen_stays(
