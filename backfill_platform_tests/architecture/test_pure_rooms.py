@@ -14,18 +14,19 @@ import pytest
 import backfill_platform.domain
 import backfill_platform.governance
 import backfill_platform.planner
+import backfill_platform.validator.gates
 
 ENGINES = ("dagster", "pyspark", "deltalake", "sqlalchemy")
 PURE_PACKAGES = (
     backfill_platform.domain,
     backfill_platform.governance,
     backfill_platform.planner,
+    backfill_platform.validator.gates,
 )
 PURE_MODULES = (
     "backfill_platform.corrections.contract",
     "backfill_platform.corrections.events",
     "backfill_platform.evidence.chain",
-    "backfill_platform.validator.gates",
 )
 
 BLOCK_AND_IMPORT = """

@@ -22,9 +22,10 @@ from backfill_platform.domain.modes import ExecutionMode, Knowledge
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.tables import Input, Reconciliation, TableSpec
 from backfill_platform.domain.transforms import Frames, TransformContext, TransformVersion
-from backfill_platform.domain.verdicts import Verdict
+from backfill_platform.domain.verdicts import Gate, Verdict
 from backfill_platform.validator.contract import read_contract, spark_schema
-from backfill_platform.validator.gates import GateRules, judge
+from backfill_platform.validator.gates.judging import judge
+from backfill_platform.validator.gates.rules import GateRules
 from backfill_platform.validator.measure import measure_staged
 from backfill_platform.validator.measure_plan import NOTHING_TO_PROTECT, plan_measurement
 from backfill_platform.validator.measure_source import measure_source
@@ -152,7 +153,12 @@ class World:
 def judge_staged(staged: DataFrame, expected: tuple[SourceMeasurement, ...]) -> tuple[Verdict, ...]:
     """Every verdict over staged corrections, as the engine takes and judges them."""
     found = measure_staged(staged, MEASURED)
-    return judge(DAYS, found, expected, GateRules(may_be_empty=True, reconciled=MEASURES))
+    rules = GateRules(
+        gates=(Gate.KEY_UNIQUE, Gate.VALUES_VALID, Gate.RECONCILED),
+        may_be_empty=True,
+        reconciled=MEASURES,
+    )
+    return judge(DAYS, found, expected, rules)
 
 
 def published(spark: SparkSession, rows: Rows, run_id: str = "first") -> World:

@@ -131,7 +131,7 @@ def test_a_failed_gate_leaves_the_target_as_it_was(platform, spark, intent, load
     failed = {
         (verdict.gate.value, verdict.day) for verdict in chunk.verdicts if not verdict.has_passed
     }
-    assert failed == {(gate, day) for gate in ("key_unique", "schema_contract") for day in MIDDLE}
+    assert failed == {(gate, day) for gate in ("key_unique", "values_valid") for day in MIDDLE}
     with pytest.raises(GateFailed, match="negative or missing"):
         publish_chunk(platform, poisoned.run_id, DAYS)
     assert rows(BRONZE) == before

@@ -120,7 +120,7 @@ def test_a_failed_check_keeps_the_publish_step_from_running(dagster):
     )
     evaluation = checks.event.asset_check_evaluation
     assert not evaluation.passed
-    assert "1 of 5 partitions failed; 2025-01-05: 1 rows repeat" in evaluation.description
+    assert "1 of 5 partitions failed; 2025-01-05: 1 row repeating" in evaluation.description
 
 
 def test_a_launch_without_a_reason_is_refused_with_the_tag_to_set(dagster):

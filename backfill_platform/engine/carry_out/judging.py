@@ -13,7 +13,8 @@ from backfill_platform.engine.carry_out.progress import advance_run, fail_run
 from backfill_platform.engine.consent.consents import hold_for_publication
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.records import keep_verdicts
-from backfill_platform.validator.gates import GateRules, judge
+from backfill_platform.validator.gates.judging import judge
+from backfill_platform.validator.gates.rules import build_rules
 
 
 def judge_chunk(
@@ -25,12 +26,10 @@ def judge_chunk(
     protection: Protection,
 ) -> tuple[Verdict, ...]:
     spec = platform.catalog.tables[manifest.target.table]
-    measures = tuple(spec.reconciliation.from_output)
     source = measure_inputs(platform, manifest, days, frames, protection)
     staged = platform.ledger.measurements(manifest.run_id, days)
-    rules = GateRules(
-        may_be_empty=spec.may_be_empty, reconciled=measures, promises=protection.promises
-    )
+    contract = platform.catalog.contracts[spec.full_name]
+    rules = build_rules(spec, contract, manifest.validation, protection.promises)
     verdicts = judge(days, staged, source, rules)
     platform.ledger.record_verdicts(
         manifest.run_id, days, verdicts, now=platform.clock(), fencing_token=fencing_token

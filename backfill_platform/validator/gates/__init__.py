@@ -1,0 +1,1 @@
+"""The gates: measurements become verdicts. Pure; no Spark, no clock, no store."""
