@@ -58,6 +58,17 @@ def read_accepted(
     return {row.day: _read_accepted(row) for row in found}
 
 
+def read_newest(connection: sa.Connection, table: str) -> AcceptedPartition | None:
+    newest = (
+        sa.select(accepted_output)
+        .where(accepted_output.c.table_name == table, accepted_output.c.superseded_at.is_(None))
+        .order_by(accepted_output.c.day.desc())
+        .limit(1)
+    )
+    row = connection.execute(newest).one_or_none()
+    return None if row is None else _read_accepted(row)
+
+
 def read_histories(
     connection: sa.Connection, table: str, days: Iterable[date]
 ) -> dict[date, tuple[AcceptedPartition, ...]]:

@@ -74,15 +74,15 @@ def record_verdicts(
 def read_measurements(
     connection: sa.Connection, run_id: RunId, days: Iterable[date] | None
 ) -> tuple[PartitionMeasurement, ...]:
-    rows = _read(connection, partition_measurement, run_id, days)
-    return tuple(
-        PartitionMeasurement(
-            day=row.day,
-            row_count=row.row_count,
-            checksum=row.checksum,
-            **read_numbers(row.numbers),
-        )
-        for row in rows
+    return tuple(map(to_measurement, _read(connection, partition_measurement, run_id, days)))
+
+
+def to_measurement(row: sa.Row[Any]) -> PartitionMeasurement:
+    return PartitionMeasurement(
+        day=row.day,
+        row_count=row.row_count,
+        checksum=row.checksum,
+        **read_numbers(row.numbers),
     )
 
 
