@@ -20,11 +20,13 @@ from backfill_platform.domain.errors import LostRace, SetupIncomplete
 from backfill_platform.domain.estimates import PastChunk
 from backfill_platform.domain.fences import Fence
 from backfill_platform.domain.identity import GroupId, RunId
+from backfill_platform.domain.judgements import Judgement, MeasuredDay
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
 from backfill_platform.domain.measurements import PartitionMeasurement
 from backfill_platform.domain.modes import RunKind
 from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.domain.retirements import RetirementIntent, RetirementRecord
+from backfill_platform.domain.reviews import HeldChunk, Review
 from backfill_platform.domain.runs import (
     NO_FATE,
     AcceptedPartition,
@@ -41,7 +43,7 @@ from backfill_platform.domain.runs import (
     RunInFlight,
     RunRecord,
 )
-from backfill_platform.domain.verdicts import Verdict
+from backfill_platform.domain.verdicts import Gate, Verdict
 from backfill_platform.ledger import accepted as _accepted
 from backfill_platform.ledger import approvals as _approvals
 from backfill_platform.ledger import chunks as _chunks
@@ -55,7 +57,9 @@ from backfill_platform.ledger import pace as _pace
 from backfill_platform.ledger import publications as _publications
 from backfill_platform.ledger import reach as _reach
 from backfill_platform.ledger import retirements as _retirements
+from backfill_platform.ledger import reviews as _reviews
 from backfill_platform.ledger import runs as _runs
+from backfill_platform.ledger import verdict_history as _verdict_history
 from backfill_platform.ledger import verification as _verification
 from backfill_platform.ledger.column_types import require_aware
 from backfill_platform.ledger.database import make_engine, reading, writing
@@ -333,6 +337,45 @@ class Ledger:
     def verdicts(self, run_id: RunId, days: Iterable[date] | None = None) -> tuple[Verdict, ...]:
         with self._read() as connection:
             return _judgements.read_verdicts(connection, run_id, days)
+
+    def judgements(
+        self, table: str, days: Iterable[date], gates: Collection[Gate]
+    ) -> tuple[Judgement, ...]:
+        """How every run of the table was judged there; the newest first."""
+        with self._read() as connection:
+            return _verdict_history.read_judgements(connection, table, days, gates)
+
+    def judging_runs(self, table: str, days: Iterable[date]) -> dict[date, RunId]:
+        """By day: whose verdicts are the newest."""
+        with self._read() as connection:
+            return _verdict_history.read_judging_runs(connection, table, days)
+
+    def measured_days(
+        self, run_ids: Collection[RunId], days: Iterable[date]
+    ) -> tuple[MeasuredDay, ...]:
+        with self._read() as connection:
+            return _verdict_history.read_measured_days(connection, run_ids, days)
+
+    def newest_accepted(self, table: str) -> AcceptedPartition | None:
+        """Of the last day that consumers see."""
+        with self._read() as connection:
+            return _accepted.read_newest(connection, table)
+
+    def held_chunks(self, run_id: RunId) -> tuple[HeldChunk, ...]:
+        """What somebody has to look at before it is published, reviewed or not."""
+        with self._read() as connection:
+            return _reviews.read_held(connection, run_id)
+
+    def record_review(self, review: Review, *, now: datetime) -> Review:
+        """A rejection ends the run in the same transaction. What the same principal has said
+        before about exactly the same is that; nothing is written then."""
+        with self._write(now) as connection:
+            return _reviews.record_review(connection, review, now)
+
+    def reviews(self, run_id: RunId) -> tuple[Review, ...]:
+        """The oldest first."""
+        with self._read() as connection:
+            return _reviews.read_reviews(connection, run_id)
 
     def acquire_fence(
         self,
