@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -180,13 +181,13 @@ BOUND = ChangeBound(measure="rows", fall_percent=Decimal(5), rise_percent=Decima
 @pytest.mark.parametrize(("gate", "lost"), UNMEASURED.values(), ids=UNMEASURED.keys())
 def test_what_was_not_measured_fails_at_every_severity(gate, lost, severity):
     declared = bent(replace(RULES, gates=(gate,), changes=(BOUND,)), severity)
-    around = {
+    around: dict[str, Any] = {
         "accepted": {DAY: STAGED},
         "late_rows": {DAY: LateRows(computed_from=1, arrived_since=0)},
         "source": (SOURCE,),
     }
     of_day = {name: value for name, value in lost.items() if hasattr(STAGED, name)}
-    world = {"staged": (replace(STAGED, **of_day),)} | around
+    world: dict[str, Any] = {"staged": (replace(STAGED, **of_day),)} | around
     world |= {name: value for name, value in lost.items() if name in world}
     (found,) = judge(DayRange.of_day(DAY), rules=declared, **world)
     assert (found.outcome, found.figures) == (Outcome.FAILED, ())
