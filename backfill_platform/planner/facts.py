@@ -26,6 +26,7 @@ class InputFacts:
     rows: Mapping[date, int]
     bytes: Mapping[date, int]
     columns: tuple[Column, ...] | None = None  # of a table, as the snapshot has them
+    holds_later: bool = False  # something after the asked range
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,12 +19,15 @@ from backfill_platform.planner.draft import Draft
 from backfill_platform.planner.publish_scope import is_never_published
 from backfill_platform.planner.refusals import NO_REASON
 from backfill_platform.planner.schema_reasons import schema_kept
+from backfill_platform.planner.validation import overrides
+from backfill_platform.planner.watermark import windows_complete
 from backfill_platform.planner.wording import count_of, name_bytes, name_days, name_hours
 
 # What is written lies beside what it replaces, and an estimate may be wrong.
 FREE_BYTES_FACTOR = 2
 COMFORTABLE_BYTES_FACTOR = 4
 SHORT_ROLLBACK_HOURS = 24
+MILDER = "this run is judged more mildly than its table"
 
 
 def go_through_checklist(draft: Draft) -> tuple[Finding, ...]:
@@ -49,6 +52,19 @@ def no_run_in_flight(draft: Draft) -> Finding:
 def stream_state(draft: Draft) -> Finding:
     return conclude(
         Check.STREAM_STATE, (), otherwise=f"no stream is declared to feed {draft.intent.table}"
+    )
+
+
+def judged_as_declared(draft: Draft) -> Finding:
+    """A milder judgement is a warning, also where nobody is asked: it is never silent."""
+    found = overrides(draft.spec, draft.intent)
+    stricter = [one.sentence for one in found if not one.is_milder]
+    milder = [one.sentence for one in found if one.is_milder]
+    said = f"more strictly: {'; '.join(stricter)}" if stricter else "by what its table declares"
+    return conclude(
+        Check.JUDGED_AS_DECLARED,
+        [(Severity.WARN, f"{MILDER}: {'; '.join(milder)}")] if milder else (),
+        otherwise=said,
     )
 
 
@@ -109,10 +125,12 @@ def within_limits(draft: Draft) -> Finding:
 CHECKS: Mapping[Check, Callable[[Draft], Finding]] = {
     Check.REASON_GIVEN: reason_given,
     Check.SOURCE_AVAILABLE: source_available,
+    Check.WINDOWS_COMPLETE: windows_complete,
     Check.RETENTION_ALLOWS: retention_allows,
     Check.PRIVACY_ALLOWS: privacy_allows,
     Check.NO_RUN_IN_FLIGHT: no_run_in_flight,
     Check.STREAM_STATE: stream_state,
+    Check.JUDGED_AS_DECLARED: judged_as_declared,
     Check.SCHEMA_KEPT: schema_kept,
     Check.CAPACITY: capacity,
     Check.ROLLBACK_POSSIBLE: rollback_possible,

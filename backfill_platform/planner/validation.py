@@ -106,7 +106,9 @@ def _change_overrides(spec: TableSpec, intent: Intent) -> Iterator[Override]:
                 f"{expected.measure} is expected to change by {name_expected(expected)}, and by "
                 f"{declared} by its table"
             ),
-            is_milder=not all(_is_within(expected, bound) for bound in bounds),
+            # Where a whole is expected to move, its values by dimension are no longer judged.
+            is_milder=_has_dimension(spec, expected.measure)
+            or not all(_is_within(expected, bound) for bound in bounds),
         )
 
 
@@ -124,6 +126,12 @@ def name_expected(expected: ExpectedChange) -> str:
 
 def _name_bound(bound: ChangeBound) -> str:
     return f"{-bound.fall_percent:+f} % to {bound.rise_percent:+f} % a {bound.per}"
+
+
+def _has_dimension(spec: TableSpec, measure: str) -> bool:
+    declared = {one.name for one in spec.quality.measures if one.by}
+    reconciled = spec.reconciliation.from_output if spec.reconciliation.by else ()
+    return measure in declared or measure in reconciled
 
 
 def _is_within(expected: ExpectedChange, bound: ChangeBound) -> bool:

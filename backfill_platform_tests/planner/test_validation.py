@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from backfill_platform.domain.findings import Check, Severity
 from backfill_platform.domain.modes import Classification
 from backfill_platform.domain.partitions import Boundary
 from backfill_platform.domain.privacy import Privacy
@@ -20,7 +21,14 @@ from backfill_platform.domain.quality import (
     WatermarkPolicy,
 )
 from backfill_platform.domain.verdicts import Gate, GateSeverity
-from backfill_platform_tests.planner.worlds import CATALOG, INTENT, make_world, plan, reasons
+from backfill_platform_tests.planner.worlds import (
+    CATALOG,
+    INTENT,
+    finding,
+    make_world,
+    plan,
+    reasons,
+)
 
 FALLS = ChangeBound(
     measure="breaches", fall_percent=Decimal(20), rise_percent=Decimal(30), per=Boundary.MONTH
@@ -194,3 +202,44 @@ def test_the_order_in_which_changes_are_expected_does_not_matter():
         plan(replace(INTENT, expected_changes=order), catalog=world) for order in (said, said[::-1])
     ]
     assert plans[0].digest == plans[1].digest
+
+
+def judged_as_declared(**said: Any):
+    return finding(Check.JUDGED_AS_DECLARED, replace(INTENT, **said), catalog=DECLARED)
+
+
+def test_a_plan_that_is_judged_more_mildly_warns_whoever_reads_it():
+    found = judged_as_declared(severities={Gate.VALUES_VALID: GateSeverity.WARN})
+    assert (found.severity, found.message) == (
+        Severity.WARN,
+        "this run is judged more mildly than its table: gate values_valid is WARN, and BLOCK by "
+        "its table",
+    )
+
+
+def test_a_plan_that_is_judged_more_strictly_needs_no_warning():
+    found = judged_as_declared(severities={Gate.RECONCILED: GateSeverity.BLOCK})
+    assert found.severity is Severity.PASS
+    assert found.message.startswith("more strictly: gate reconciled is BLOCK")
+
+
+@pytest.mark.parametrize(
+    ("said", "severity"),
+    [
+        ({"tolerances": {"rows": Tolerance(absolute=Decimal(1))}}, Severity.PASS),
+        ({"tolerances": {"rows": Tolerance(percent=Decimal(1))}}, Severity.WARN),
+        ({"expected_changes": (expected(-10, 10),)}, Severity.PASS),
+        ({"expected_changes": (expected(-10, 31),)}, Severity.WARN),
+    ],
+    ids=["within the tolerance", "in another unit", "within the bound", "beyond the bound"],
+)
+def test_what_lies_within_the_declared_is_no_milder(said: dict[str, Any], severity: Severity):
+    assert judged_as_declared(**said).severity is severity
+
+
+def test_expecting_a_whole_to_move_is_milder_where_its_values_were_bounded_each():
+    by_place = Measure(name="breaches", expression="count_if(is_breached)", by=("case_id",))
+    world = make_world(quality=replace(QUALITY, measures=(by_place,)))
+    said = replace(INTENT, expected_changes=(expected(-10, 10),))
+    found = finding(Check.JUDGED_AS_DECLARED, said, catalog=world)
+    assert found.severity is Severity.WARN

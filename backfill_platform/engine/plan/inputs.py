@@ -1,5 +1,6 @@
 """What the inputs of a table hold now, read from Delta logs and daily folders without a JVM."""
 
+from dataclasses import replace
 from datetime import date
 
 from backfill_platform.domain.errors import PlanRefused
@@ -13,12 +14,16 @@ from backfill_platform.engine.platform import Platform
 from backfill_platform.lakehouse.delta_tables import has_version, read_table_state
 from backfill_platform.planner.facts import InputFacts
 from backfill_platform.planner.scope import input_days, input_window
-from backfill_platform.sources.files import list_files
+from backfill_platform.sources.files import day_files, list_files
 
 
 def gather_input(platform: Platform, intent: Intent, used: Input) -> InputFacts:
     days = input_days(intent.days, input_window(used, intent.knowledge))
-    return _input_facts(platform, used.name, days)
+    found = _input_facts(platform, used.name, days)
+    is_held_to_its_end = found.days_present is not None and days.last in found.days_present
+    if is_held_to_its_end:
+        return found
+    return replace(found, holds_later=_holds_after(platform, used.name, days.last))
 
 
 def full_range(platform: Platform, spec: TableSpec) -> PartitionSet:
@@ -73,6 +78,19 @@ def _moved_base(platform: Platform, manifest: Manifest) -> str | None:
     if has_version(platform.warehouse.table_path(target.table), version):
         return None
     return f"version {version} of {target.table}, into which it merges, can no longer be read"
+
+
+def _holds_after(platform: Platform, name: str, last: date) -> bool:
+    """Where the last days are missing: whether they are still to come, or were passed over."""
+    start, end_exclusive = last + ONE_DAY, platform.clock().date() + ONE_DAY
+    if end_exclusive <= start:
+        return False
+    later = DayRange(start, end_exclusive)
+    if name in platform.catalog.sources:
+        source = platform.catalog.sources[name]
+        return any(day_files(platform.landing, source, day) for day in later)
+    state = read_table_state(platform.warehouse.table_path(name), PartitionSet.of_range(later))
+    return state is not None and bool(state.restricted_to_held().days)
 
 
 def _input_facts(platform: Platform, name: str, days: DayRange) -> InputFacts:

@@ -1,0 +1,121 @@
+"""Whether all that the days of a run may use has arrived: which windows are still open.
+
+A day's window ends with its last late day. It is closed once that day has ended and every input
+holds it, or a later one. What follows from an open one, the table's watermark policy says: the day
+is computed from what is there and named in the manifest, or the plan is refused until it is closed.
+That nothing closes a window early needs no look: a day reads its own window by partitions, whatever
+else its chunk reads (test_no_cut_and_no_order_closes_a_window_early).
+"""
+
+from collections.abc import Iterator
+from datetime import date, timedelta
+
+from backfill_platform.domain.findings import Check, Finding, Severity
+from backfill_platform.domain.partitions import ONE_DAY, DayRange, PartitionSet
+from backfill_platform.domain.quality import WatermarkPolicy
+from backfill_platform.domain.tables import Input, TableSpec
+from backfill_platform.planner.conclude import Note, conclude
+from backfill_platform.planner.draft import Draft
+from backfill_platform.planner.scope import input_days, input_window, missing_days, needed_days
+from backfill_platform.planner.wording import count_of, name_days
+
+
+def windows_complete(draft: Draft) -> Finding:
+    return conclude(
+        Check.WINDOWS_COMPLETE,
+        _notes(draft),
+        otherwise="the window of every day has ended, and is there",
+    )
+
+
+def _notes(draft: Draft) -> Iterator[Note]:
+    waits = {used.name: _open_days(draft, used) for used in _inputs(draft)}
+    still = tuple(
+        _waits_for(draft, used, waits[used.name]) for used in _inputs(draft) if waits[used.name]
+    )
+    if draft.spec.quality.watermark is WatermarkPolicy.BY_COMPLETE_WINDOW:
+        holes = {used.name: _days_over_holes(draft, used) for used in _inputs(draft)}
+        lacking = tuple(_lacks(draft, used) for used in _inputs(draft) if holes[used.name])
+        kept_back = {day for days in (*waits.values(), *holes.values()) for day in days}
+        if kept_back:
+            yield Severity.REFUSE, _refusal(draft, (*still, *lacking), kept_back)
+    elif still:
+        days = PartitionSet.of_days({day for own in waits.values() for day in own})
+        yield (
+            Severity.WARN,
+            f"the windows of {count_of(len(days), 'day')} are still open ({days}): "
+            f"{'; '.join(still)}. They are computed from what is there; what arrives later takes "
+            "another run",
+        )
+
+
+def _open_days(draft: Draft, used: Input) -> tuple[date, ...]:
+    settled = _settled_until(draft, used)
+    if settled is None:
+        return ()  # an input that holds nothing is refused as such
+    after = timedelta(days=input_window(used, draft.intent.knowledge).after_days)
+    return tuple(day for day in draft.intent.days if day + after > settled)
+
+
+def _settled_until(draft: Draft, used: Input) -> date | None:
+    """The last day that has ended and has landed."""
+    known, yesterday = draft.facts.inputs[used.name], draft.today - ONE_DAY
+    if known.days_present is None:
+        return None
+    return yesterday if known.holds_later else min(known.days_present.span.last, yesterday)
+
+
+def _waits_for(draft: Draft, used: Input, days: tuple[date, ...]) -> str:
+    after = timedelta(days=input_window(used, draft.intent.knowledge).after_days)
+    until = days[-1] + after
+    if until >= draft.today:
+        return f"{used.name} takes arrivals for them until {until} has ended"
+    return f"{used.name} holds nothing yet of {until}, until which it takes arrivals for them"
+
+
+def _days_over_holes(draft: Draft, used: Input) -> tuple[date, ...]:
+    holes = _holes(draft, used)
+    window = input_window(used, draft.intent.knowledge)
+    return tuple(
+        day
+        for day in draft.intent.days
+        if not holes.isdisjoint(input_days(DayRange.of_day(day), window))
+    )
+
+
+def _holes(draft: Draft, used: Input) -> frozenset[date]:
+    """Days that should be there by now; one without rows is a fact where a table may be empty."""
+    declared = draft.catalog.sources.get(used.name) or draft.catalog.tables[used.name]
+    settled = _settled_until(draft, used)
+    if settled is None or (isinstance(declared, TableSpec) and declared.may_be_empty):
+        return frozenset()
+    used_days = needed_days(draft.intent.days, input_window(used, draft.intent.knowledge))
+    expected = (day for day in used_days if declared.start <= day <= settled)
+    return frozenset(missing_days(expected, draft.facts.inputs[used.name].days_present))
+
+
+def _lacks(draft: Draft, used: Input) -> str:
+    return f"{used.name} holds nothing for {name_days(_holes(draft, used))}"
+
+
+def _refusal(draft: Draft, why: tuple[str, ...], kept_back: set[date]) -> str:
+    days = PartitionSet.of_days(kept_back)
+    closed = _whole_units(draft, kept_back)
+    now = f"plan {closed} now" if closed else "none of the days can be planned now"
+    return (
+        f"{draft.intent.table} is computed from complete windows alone, and those of "
+        f"{count_of(len(days), 'day')} are not complete ({days}): {'; '.join(why)}. Wait for "
+        f"that; {now}"
+    )
+
+
+def _whole_units(draft: Draft, kept_back: set[date]) -> PartitionSet | None:
+    """What a table cannot be cut by, such as a month, waits as a whole."""
+    start_of = draft.spec.boundary.start_of
+    waiting = {start_of(day) for day in kept_back}
+    closed = [day for day in draft.intent.days if start_of(day) not in waiting]
+    return PartitionSet.of_days(closed) if closed else None
+
+
+def _inputs(draft: Draft) -> list[Input]:
+    return sorted(draft.spec.inputs, key=lambda used: used.name)
