@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from backfill_platform.domain.approvals import Approval, Decision, Requirement
 from backfill_platform.domain.errors import ApprovalRefused
 from backfill_platform.governance.assignment import assign_roles
+from backfill_platform.governance.persons import wrong_person
 from backfill_platform.governance.policy import Policy
 
 Verify = Callable[[Approval], str]  # raises ApprovalRefused; see `signatures.verifier`
@@ -162,16 +163,7 @@ def _wrong_manifest(one: Approval, case: _Case) -> str | None:
 
 
 def _wrong_person(one: Approval, case: _Case) -> str | None:
-    # Spelling must not make two people of one.
-    if one.principal.strip().casefold() == case.requested_by.strip().casefold():
-        return f"{one.principal!r} requested the run, and nobody decides on their own request"
-    known = case.policy.principals.get(one.principal)
-    if known is None:
-        names = ", ".join(sorted(case.policy.principals)) or "nobody"
-        return f"{one.principal!r} is not a principal of the policy; it knows {names}"
-    if known.revoked:
-        return f"{one.principal!r} is revoked in the policy; ask somebody else who has the role"
-    return None
+    return wrong_person(one.principal, requested_by=case.requested_by, policy=case.policy)
 
 
 def _wrong_role(one: Approval, case: _Case) -> str | None:

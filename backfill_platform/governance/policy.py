@@ -40,6 +40,15 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewRule:
+    """Who looks at what a gate holds; any one of them, but the requester."""
+
+    by_owners: bool = True  # whoever has the role that is named like the table's owner
+    roles: tuple[str, ...] = ()  # and these
+    signed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     principals: Mapping[str, Principal]
     rules: tuple[Rule, ...]  # the last one matches everything
@@ -47,6 +56,7 @@ class Policy:
     limits: Limits
     plan_valid_hours: int
     retention: Retention | None = None  # nothing is ever retired where nothing is said
+    reviews: ReviewRule = ReviewRule()
 
     @property
     def digest(self) -> str:

@@ -22,6 +22,7 @@ def find_problems(policy: Policy) -> Iterator[Problem]:
         yield from _rule_problems(policy, index, rule)
     yield from _order_problems(policy.rules)
     yield from _rate_problems(policy)
+    yield from _review_problems(policy)
     for sentence in policy.limits.problems:
         yield Problem(path=("limits", sentence.split()[0]), message=sentence)
 
@@ -79,3 +80,20 @@ def _rate_problems(policy: Policy) -> Iterator[Problem]:
     for layer, rate in policy.rates.items():
         if rate.low > rate.high:
             yield Problem(path=("rates", layer), message=f"{rate.low} is more than {rate.high}")
+
+
+def _review_problems(policy: Policy) -> Iterator[Problem]:
+    """Whether a table's owner is a role is not known here: the tables are declared elsewhere."""
+    asked = policy.reviews
+    if not asked.by_owners and not asked.roles:
+        yield Problem(
+            path=("reviews",),
+            message="nobody could review what a gate holds; say `owners: true`, or name roles",
+        )
+    unheld = [role for role in asked.roles if not policy.holders(role)]
+    if unheld:
+        yield Problem(
+            path=("reviews", "roles"),
+            message=f"no principal that is not revoked has the role {unheld[0]!r}; add one, or "
+            "correct it",
+        )

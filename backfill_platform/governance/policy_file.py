@@ -27,7 +27,7 @@ from backfill_platform.domain.estimates import CostRate
 from backfill_platform.domain.limits import DailyWindow, Limits
 from backfill_platform.domain.modes import RunKind
 from backfill_platform.governance.conditions import Conditions
-from backfill_platform.governance.policy import Policy, Principal, Rule
+from backfill_platform.governance.policy import Policy, Principal, ReviewRule, Rule
 from backfill_platform.governance.policy_check import find_problems
 from backfill_platform.governance.retention import RetentionPart, build_retention
 from backfill_platform.governance.strict_yaml import find_line, read_yaml
@@ -125,6 +125,12 @@ class _LimitsPart(_Part):
     max_cost_usd: Money | None = None
 
 
+class _ReviewsPart(_Part):
+    owners: StrictBool = True
+    roles: tuple[Name, ...] = ()
+    signed: StrictBool = False
+
+
 class _PolicyPart(_Part):
     plan_valid_hours: Count
     principals: dict[Name, _PrincipalPart]
@@ -132,6 +138,7 @@ class _PolicyPart(_Part):
     rates: dict[Name, _RatePart]
     limits: _LimitsPart = _LimitsPart()
     retention: RetentionPart | None = None
+    reviews: _ReviewsPart = _ReviewsPart()
 
 
 def read_policy(text: str, *, origin: str) -> Policy:
@@ -193,6 +200,9 @@ def _build(part: _PolicyPart) -> Policy:
         },
         limits=_build_limits(part.limits),
         retention=build_retention(part.retention),
+        reviews=ReviewRule(
+            by_owners=part.reviews.owners, roles=part.reviews.roles, signed=part.reviews.signed
+        ),
         plan_valid_hours=part.plan_valid_hours,
     )
 

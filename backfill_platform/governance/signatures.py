@@ -11,6 +11,7 @@ import re
 import textwrap
 from collections.abc import Callable
 from datetime import datetime
+from typing import Protocol
 
 import sshsig
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -22,7 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from sshsig.sshsig import SshsigSignature, SshsigWrapper
 
-from backfill_platform.domain.approvals import SIGNATURE_NAMESPACE, Approval
+from backfill_platform.domain.approvals import SIGNATURE_NAMESPACE
 from backfill_platform.domain.errors import ApprovalRefused
 from backfill_platform.governance.key_file import KEY_TYPE, KeyFile, fingerprint, read_key_file
 
@@ -66,16 +67,29 @@ def verify(text: str, signature: str, *, principal: str, keys: KeyFile, at: date
     return fingerprint(key)
 
 
-def verifier(keys: KeyFile, *, now: datetime) -> Callable[[Approval], str]:
-    """Checks an approval's signature with a key that counted when it was given and still does.
+class Said(Protocol):
+    """What a principal has said and may have signed: an approval, or a review."""
+
+    @property
+    def principal(self) -> str: ...
+    @property
+    def decided_at(self) -> datetime: ...
+    @property
+    def signed_text(self) -> str: ...
+    @property
+    def signature(self) -> str | None: ...
+
+
+def verifier(keys: KeyFile, *, now: datetime) -> Callable[[Said], str]:
+    """Checks a signature with a key that counted when it was given and still does.
 
     Both moments matter: a revoked key could otherwise sign on by naming an earlier hour.
     """
 
-    def check(approval: Approval) -> str:
-        text, signature = approval.signed_text, approval.signature or ""
-        verify(text, signature, principal=approval.principal, keys=keys, at=approval.decided_at)
-        return verify(text, signature, principal=approval.principal, keys=keys, at=now)
+    def check(said: Said) -> str:
+        text, signature = said.signed_text, said.signature or ""
+        verify(text, signature, principal=said.principal, keys=keys, at=said.decided_at)
+        return verify(text, signature, principal=said.principal, keys=keys, at=now)
 
     return check
 
