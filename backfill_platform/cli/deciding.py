@@ -8,10 +8,11 @@ import typer
 from rich.text import Text
 
 from backfill_platform.cli.confirming import Choice
-from backfill_platform.cli.output import emit, show, show_next
+from backfill_platform.cli.output import emit, make_console, show, show_next
 from backfill_platform.cli.plan_screen import plan_screen
 from backfill_platform.domain.approvals import Approval, Decision
 from backfill_platform.domain.errors import ApprovalRefused
+from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.plain import to_plain
 from backfill_platform.engine.consent.approving import Decided, sign_approval
 from backfill_platform.engine.loading import load_manifest
@@ -64,6 +65,13 @@ def show_before(desk: Platform, approval: Approval, choice: Choice, *, as_json: 
         show(plan_screen(manifest, state=desk.ledger.run(approval.run_id).state))
         said = f"{approval.decision.lower()} by {approval.principal} as {approval.role}"
         show(Text(f"\nIt would be {said}."))
+
+
+def show_overrides(desk: Platform, run_id: RunId) -> None:
+    """On standard error, wherever somebody consents without the plan before their eyes."""
+    console = make_console(stderr=True)
+    for sentence in load_manifest(desk, run_id).validation.overridden:
+        console.print(Text(f"! judged otherwise than its table: {sentence}"))
 
 
 def tell_decision(platform: Platform, decided: Decided, *, as_json: bool) -> None:

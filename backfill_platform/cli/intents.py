@@ -1,9 +1,9 @@
 """What somebody typed becomes an intent; what is wrong with it is the planner's to say."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
@@ -12,11 +12,22 @@ from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.intents import Intent, ReferenceChoice
 from backfill_platform.domain.limits import NO_LIMITS, Limits
 from backfill_platform.domain.modes import ExecutionMode, Knowledge, PublishScope, RunKind
+from backfill_platform.domain.override_notation import (
+    SaidSeverity,
+    SaidTolerance,
+    severities_by_gate,
+    tolerances_by_measure,
+)
 from backfill_platform.domain.partitions import DayRange, PartitionSet
+from backfill_platform.domain.quality import ExpectedChange
 
 if TYPE_CHECKING:
     from backfill_platform.domain.tables import TableSpec
     from backfill_platform.engine.platform import Platform
+
+
+Said = TypeVar("Said")
+Named = TypeVar("Named")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +48,9 @@ class Wish:
     publish_scope: PublishScope | None = None
     as_of: date | None = None
     accepted_schema_changes: frozenset[str] = frozenset()
+    severities: tuple[SaidSeverity, ...] = ()
+    tolerances: tuple[SaidTolerance, ...] = ()
+    expected_changes: tuple[ExpectedChange, ...] = ()
     replaces: RunId | None = None
 
 
@@ -85,6 +99,9 @@ def build_intent(platform: "Platform", spec: "TableSpec", wish: Wish) -> Intent:
         publish_scope=wish.publish_scope,
         as_of=wish.as_of,
         accepted_schema_changes=wish.accepted_schema_changes,
+        severities=_once(severities_by_gate, wish.severities, "--severity"),
+        tolerances=_once(tolerances_by_measure, wish.tolerances, "--tolerance"),
+        expected_changes=wish.expected_changes,
         replaces=wish.replaces,
     )
 
@@ -98,6 +115,13 @@ def _everything(platform: "Platform", spec: "TableSpec") -> PartitionSet:
     from backfill_platform.engine.plan.inputs import full_range
 
     return full_range(platform, spec)
+
+
+def _once(by_name: Callable[[Iterable[Said]], Named], said: Iterable[Said], hint: str) -> Named:
+    try:
+        return by_name(said)
+    except ValueError as twice:
+        raise typer.BadParameter(str(twice), param_hint=hint) from twice
 
 
 def _by_name(choices: Iterable[NamedChoice]) -> dict[str, ReferenceChoice]:

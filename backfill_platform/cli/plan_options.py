@@ -3,10 +3,11 @@
 What is typed becomes a value of the domain here, or a sentence that shows how to write it.
 """
 
+from collections.abc import Callable
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
@@ -20,16 +21,29 @@ from backfill_platform.domain.modes import (
     ReferenceSemantics,
     RunKind,
 )
+from backfill_platform.domain.override_notation import (
+    SaidSeverity,
+    SaidTolerance,
+    parse_expected,
+    parse_severity,
+    parse_tolerance,
+)
 from backfill_platform.domain.partitions import PartitionSet
+from backfill_platform.domain.quality import ExpectedChange
+from backfill_platform.domain.verdicts import GateSeverity
 
 _SCOPE = "Which days (one of the three ways)"
 _WHY = "Why and who"
 _WHAT = "With which code and data"
+_JUDGED = "How it is judged (as the table declares when nothing is said)"
 _SHOWN = "How it becomes visible (as the table declares when nothing is said)"
 _LIMITS = "Limits (they tighten those of policy and table, and never loosen them)"
 
 
 SCOPES = tuple(scope.lower().replace("_", "-") for scope in PublishScope)
+
+
+Said = TypeVar("Said")
 
 
 class NamedChoice(NamedTuple):
@@ -88,6 +102,25 @@ def parse_reference(text: str) -> NamedChoice:
         known = ", ".join(ReferenceSemantics)
         raise typer.BadParameter(f"{semantics!r} is none of {known}") from wrong
     return NamedChoice(name, ReferenceChoice(version=version or None, semantics=meaning))
+
+
+def parse_said_severity(text: str) -> SaidSeverity:
+    return _said(parse_severity, text)
+
+
+def parse_said_tolerance(text: str) -> SaidTolerance:
+    return _said(parse_tolerance, text)
+
+
+def parse_said_change(text: str) -> ExpectedChange:
+    return _said(parse_expected, text)
+
+
+def _said(parse: Callable[[str], Said], text: str) -> Said:
+    try:
+        return parse(text)
+    except ValueError as wrong:
+        raise typer.BadParameter(str(wrong)) from wrong
 
 
 def _option(panel: str, help_text: str, *names: str, **given: Any) -> Any:
@@ -149,6 +182,37 @@ References = Annotated[
         "A version of reference data and what it stands for; repeatable.",
         parser=parse_reference,
         metavar="NAME=VERSION:SEMANTICS",
+    ),
+]
+
+Severities = Annotated[
+    list[SaidSeverity] | None,
+    _option(
+        _JUDGED,
+        f"What follows where a gate does not pass: {', '.join(GateSeverity)}; repeatable.",
+        "--severity",
+        parser=parse_said_severity,
+        metavar="GATE=SEVERITY",
+    ),
+]
+Tolerances = Annotated[
+    list[SaidTolerance] | None,
+    _option(
+        _JUDGED,
+        "How far a figure may stray from the expected one, as MEASURE=2 or =0.5%; repeatable.",
+        "--tolerance",
+        parser=parse_said_tolerance,
+        metavar="MEASURE=ALLOWED",
+    ),
+]
+Expected = Annotated[
+    list[ExpectedChange] | None,
+    _option(
+        _JUDGED,
+        "How a figure will move against what is accepted; repeatable.",
+        "--expect",
+        parser=parse_said_change,
+        metavar="MEASURE=-90%..-60%",
     ),
 ]
 

@@ -24,9 +24,12 @@ from backfill_platform.cli.figures import (
 from backfill_platform.domain.estimates import Estimate
 from backfill_platform.domain.findings import Finding, Severity
 from backfill_platform.domain.limits import Limits
-from backfill_platform.domain.manifests import Manifest, PinnedInput
+from backfill_platform.domain.manifests import Manifest, PinnedInput, Validation
 from backfill_platform.domain.modes import PublishMode, PublishScope, ReferenceSemantics
+from backfill_platform.domain.quality import WatermarkPolicy
 from backfill_platform.domain.schema_changes import SchemaChange
+from backfill_platform.domain.verdicts import GateSeverity
+from backfill_platform.planner.validation import name_tolerance
 
 _MARKS = {
     Severity.PASS: ("✓", "green"),
@@ -50,6 +53,16 @@ _SCOPES = {
         "never: a candidate for whoever is told where it lies. It holds no partition against other "
         "runs, and ends with `backfill cancel {run}` or with a plan that `--replaces {run}`"
     ),
+}
+
+_FOLLOWS = {
+    GateSeverity.HOLD: "a review decides",
+    GateSeverity.WARN: "a warning is enough",
+}
+
+_CLOSED = {
+    WatermarkPolicy.BY_TIME_PARTITION: "a day is computed from what its window holds now",
+    WatermarkPolicy.BY_COMPLETE_WINDOW: "a day is computed when its window is complete",
 }
 
 _SEMANTICS = {
@@ -96,6 +109,8 @@ def _plan_sections(manifest: Manifest, chunks: int) -> Iterator[tuple[str, Rende
     yield "code", _lines(_code(manifest))
     if manifest.references:
         yield "data", _lines(_references(manifest))
+    if manifest.validation.gates:
+        yield "judged", _judged(manifest)
     yield "expects", estimate_table(manifest.estimate)
     yield "follows", _lines(_follows(manifest))
     yield "pace", _lines(_pace(manifest, chunks))
@@ -183,6 +198,29 @@ def _code(manifest: Manifest) -> Iterator[str]:
 def _references(manifest: Manifest) -> Iterator[str]:
     for used in manifest.references:
         yield f"{used.name}/{used.version}: {_SEMANTICS[used.semantics]} ({used.semantics})"
+
+
+def _judged(manifest: Manifest) -> Text:
+    """What the run says otherwise than its table stands out: consent is to that, too."""
+    judged = manifest.validation
+    text = _lines([f"by {show_count(len(judged.gates), 'gate')}{_severities(judged)}"])
+    for measure, tolerance in sorted(judged.tolerances.items()):
+        text.append(f"\n{measure} may stray by {name_tolerance(tolerance)}")
+    text.append(f"\n{_CLOSED[judged.watermark]} ({judged.watermark})")
+    for sentence in judged.overridden:
+        text.append(f"\n! {sentence}", style="bold yellow")
+    return text
+
+
+def _severities(judged: Validation) -> str:
+    named = {
+        severity: [gate for gate, found in judged.severities.items() if found is severity]
+        for severity in (GateSeverity.HOLD, GateSeverity.WARN)
+    }
+    said = [
+        f"{_FOLLOWS[severity]}: {', '.join(gates)}" for severity, gates in named.items() if gates
+    ]
+    return "".join(f"; {one}" for one in said)
 
 
 def estimate_table(estimate: Estimate) -> Group:

@@ -4,7 +4,7 @@ The first chunk of a backfill freezes the manifest of the whole backfill; later 
 same origin and join it. A run that is tried again keeps the origin of the run it repeats.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from enum import StrEnum
 from typing import TypeVar
@@ -24,8 +24,18 @@ from backfill_platform.domain.modes import (
     ReferenceSemantics,
     RunKind,
 )
+from backfill_platform.domain.override_notation import (
+    parse_expected,
+    parse_list,
+    parse_severity,
+    parse_tolerance,
+    severities_by_gate,
+    tolerances_by_measure,
+)
 from backfill_platform.domain.partitions import PartitionSet
+from backfill_platform.domain.quality import ExpectedChange, Tolerance
 from backfill_platform.domain.tables import TableSpec
+from backfill_platform.domain.verdicts import Gate, GateSeverity
 from backfill_platform.engine.carry_out.starting import open_run, start_run
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.platform import Platform
@@ -34,6 +44,7 @@ from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.keys import staging_key, table_key
 from backfill_platform.orchestration.partitions import step_days
 
+Said = TypeVar("Said")
 Word = TypeVar("Word", bound=StrEnum)
 
 
@@ -65,6 +76,9 @@ def read_intent(context: dg.AssetExecutionContext, spec: TableSpec) -> Intent:
         accepted_schema_changes=frozenset(
             run.tags.get(tags.ACCEPT_SCHEMA_CHANGE, "").replace(",", " ").split()
         ),
+        severities=_said(run.tags, tags.SEVERITY, _severities),
+        tolerances=_said(run.tags, tags.TOLERANCE, _tolerances),
+        expected_changes=_said(run.tags, tags.EXPECT, _expected),
     )
 
 
@@ -212,6 +226,25 @@ def _as_of(given: Mapping[str, str]) -> date | None:
     except ValueError as wrong:
         reason = f"tag `{tags.AS_OF}` is {text!r}, which is no day; write 2025-01-31"
         raise PlanRefused((reason,)) from wrong
+
+
+def _said(given: Mapping[str, str], tag: str, parse: Callable[[str], Said]) -> Said:
+    try:
+        return parse(given.get(tag, ""))
+    except ValueError as wrong:
+        raise PlanRefused((f"tag `{tag}`: {wrong}",)) from wrong
+
+
+def _severities(text: str) -> dict[Gate, GateSeverity]:
+    return severities_by_gate(parse_list(text, parse_severity))
+
+
+def _tolerances(text: str) -> dict[str, Tolerance]:
+    return tolerances_by_measure(parse_list(text, parse_tolerance))
+
+
+def _expected(text: str) -> tuple[ExpectedChange, ...]:
+    return parse_list(text, parse_expected)
 
 
 def _references(given: Mapping[str, str], spec: TableSpec) -> dict[str, ReferenceChoice]:

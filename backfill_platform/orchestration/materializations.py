@@ -32,7 +32,13 @@ def run_metadata(evidence: Path, manifest: Manifest) -> dict[str, Any]:
         "input": manifest.input_snapshot,
         "reference data": manifest.reference_data_version or "none",
         "evidence": dg.MetadataValue.path(evidence / manifest.run_id),
+        **_judged_otherwise(manifest),
     }
+
+
+def _judged_otherwise(manifest: Manifest) -> dict[str, Any]:
+    said = manifest.validation.overridden
+    return {"judged otherwise than its table": "; ".join(said)} if said else {}
 
 
 def partition_metadata(accepted: AcceptedPartition) -> dict[str, Any]:

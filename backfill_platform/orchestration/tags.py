@@ -10,6 +10,12 @@ PUBLISH_SCOPE = "backfill/publish_scope"
 AS_OF = "backfill/as_of"
 ACCEPT_SCHEMA_CHANGE = "backfill/accept_schema_change"  # columns, with spaces between
 
+# How it is judged otherwise than its table, with commas between: `values_valid=WARN`,
+# `cases_opened=2, breaches=0.5%`, `breaches=-90%..-60%`. A run tag may hold any characters.
+SEVERITY = "backfill/severity"
+TOLERANCE = "backfill/tolerance"
+EXPECT = "backfill/expect"
+
 # A run that is planned already, or several of them with spaces between: the launch carries it out.
 RUN = "backfill/run"
 

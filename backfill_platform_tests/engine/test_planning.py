@@ -1,7 +1,7 @@
 """Planning on a real ledger, real files and real Delta logs; no Spark."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
@@ -13,16 +13,20 @@ from backfill_platform.domain.errors import (
     RunStopped,
 )
 from backfill_platform.domain.lifecycle import RunState
+from backfill_platform.domain.manifests import manifest_from_json, manifest_json
 from backfill_platform.domain.partitions import DayRange, PartitionSet
+from backfill_platform.domain.tables import Input
+from backfill_platform.engine.carry_out.deployment import pinned_transform
 from backfill_platform.engine.carry_out.starting import open_run, start_run
 from backfill_platform.engine.loading import load_manifest
-from backfill_platform.engine.plan.inputs import full_range
+from backfill_platform.engine.plan.inputs import full_range, gather_input
 from backfill_platform.engine.plan.planning import draft_manifest, plan_run
 from backfill_platform.engine.records import bundle
 from backfill_platform.settings import load_settings
 from backfill_platform_tests.readings import BRONZE, LANDING, land, week
 
 DAYS = week()
+LATE = Input(name=LANDING, late_days=1)
 NOON = datetime(2025, 3, 1, 12, tzinfo=UTC)
 
 
@@ -131,3 +135,38 @@ def test_a_started_run_has_its_staging_table_and_is_approved_by_the_rule(noon, i
     assert noon.warehouse.staging_path(BRONZE, started.run_id).exists()
     causes = [event.cause for event in noon.ledger.events(started.run_id)]
     assert causes == ["planned", "rule 'nobody' asks nobody"]
+
+
+def declares_otherwise(platform):
+    """The same deployment, in which the table promises more than when the run was planned."""
+    spec = platform.catalog.tables[BRONZE]
+    changed = replace(spec, quality=replace(spec.quality, rows_most=1_000))
+    tables = {**platform.catalog.tables, BRONZE: changed}
+    return replace(platform, catalog=replace(platform.catalog, tables=tables))
+
+
+def test_a_table_that_promises_otherwise_than_when_it_was_planned_is_drift(noon, intent):
+    planned = plan_run(noon, intent(BRONZE, DAYS, "plan"))
+    with pytest.raises(ManifestDrifted, match=rf"what {BRONZE} declares about its content"):
+        start_run(declares_otherwise(noon), planned.run_id)
+    assert noon.ledger.run(planned.run_id).state is RunState.PLANNED
+
+
+def test_a_run_of_a_format_that_named_no_promises_drifts_from_none(noon, intent):
+    planned = plan_run(noon, intent(BRONZE, DAYS, "plan"))
+    older = replace(planned, format=3, validation=replace(planned.validation, quality_digest=None))
+    read = manifest_from_json(manifest_json(older))
+    assert pinned_transform(declares_otherwise(noon), read).version == "1.0.0"
+
+
+def test_days_after_which_more_has_landed_are_not_open(noon, intent):
+    """The last late day of 7 January did not land, and the day after it did."""
+    loaded = [DayRange.of_day(date(2025, 1, day)) for day in (7, 9)]
+    land(noon.landing, loaded[1])
+    known = gather_input(noon, intent(BRONZE, loaded[0], "plan"), LATE)
+    assert (known.holds_later, known.days_present) == (True, PartitionSet.of_range(loaded[0]))
+
+
+def test_days_after_which_nothing_has_landed_yet_are_open(noon, intent):
+    known = gather_input(noon, intent(BRONZE, DayRange.of_day(DAYS.last), "plan"), LATE)
+    assert known.holds_later is False

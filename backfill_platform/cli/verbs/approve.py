@@ -18,6 +18,7 @@ from backfill_platform.cli.deciding import (
     Principal,
     Role,
     show_before,
+    show_overrides,
     sign_with,
     tell_decision,
 )
@@ -68,6 +69,8 @@ def approve(
         approval = _bring_back(run_id, request, signature)
     else:
         approval = _draft(desk, run_id, principal=principal, role=role, reason=reason)
+    if print_request or choice is Choice.ACT:
+        show_overrides(desk, run_id)
     if print_request:
         # Without a line's end: what is signed is exactly this text.
         sys.stdout.write(approval.signed_text)

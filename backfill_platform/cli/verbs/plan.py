@@ -19,6 +19,7 @@ from backfill_platform.cli.plan_options import (
     AsOf,
     Days,
     End,
+    Expected,
     Full,
     Kind,
     KnownBy,
@@ -37,8 +38,10 @@ from backfill_platform.cli.plan_options import (
     Replaces,
     RequestedBy,
     Scope,
+    Severities,
     Start,
     Ticket,
+    Tolerances,
     Transform,
 )
 from backfill_platform.cli.plan_screen import plan_screen
@@ -70,6 +73,9 @@ def plan(
     knowledge: KnownBy = None,
     transform: Transform = "",
     reference: References = None,
+    severity: Severities = None,
+    tolerance: Tolerances = None,
+    expect: Expected = None,
     publish_scope: Scope = None,
     as_of: AsOf = None,
     accept_schema_change: AcceptSchemaChange = None,
@@ -112,6 +118,9 @@ def plan(
         publish_scope=publish_scope,
         as_of=as_of,
         accepted_schema_changes=frozenset(accept_schema_change or ()),
+        severities=tuple(severity or ()),
+        tolerances=tuple(tolerance or ()),
+        expected_changes=tuple(expect or ()),
         replaces=RunId(replaces) if replaces else None,
     )
     platform = open_everything()

@@ -1,14 +1,15 @@
 """Whether what is deployed here is still what a manifest names.
 
 Invariant: a run uses the transform version, code, configuration, distributions and reference data
-of its manifest; if anything differs it refuses to start
-(test_a_run_refuses_code_that_changed_since_it_was_planned).
+of its manifest, and is judged by what its table declared then; if anything differs it refuses to
+start (test_a_run_refuses_code_that_changed_since_it_was_planned).
 """
 
 from collections.abc import Iterator
 
 from backfill_platform.domain.errors import ManifestDrifted
 from backfill_platform.domain.manifests import Manifest
+from backfill_platform.domain.quality_digest import quality_digest
 from backfill_platform.domain.tables import TableSpec
 from backfill_platform.domain.transforms import TransformVersion
 from backfill_platform.engine.plan.code import code_digest
@@ -28,6 +29,7 @@ def pinned_transform(platform: Platform, manifest: Manifest) -> TransformVersion
     moved = (
         *_transform_drift(platform, manifest, spec, transform),
         *_schema_drift(platform, manifest),
+        *_quality_drift(manifest, spec),
         *_reference_drift(platform, manifest),
     )
     if moved:
@@ -53,6 +55,14 @@ def _schema_drift(platform: Platform, manifest: Manifest) -> Iterator[str]:
     for name, planned in pinned.items():
         contract = platform.catalog.contracts.get(name)
         yield from _differs(f"the schema of {name}", planned, contract.digest if contract else "")
+
+
+def _quality_drift(manifest: Manifest, spec: TableSpec) -> Iterator[str]:
+    """What was agreed to is to be judged as it was then; a run of an older format names nothing."""
+    planned = manifest.validation.quality_digest
+    if planned is not None:
+        what = f"what {spec.full_name} declares about its content"
+        yield from _differs(what, planned, quality_digest(spec))
 
 
 def _reference_drift(platform: Platform, manifest: Manifest) -> Iterator[str]:
