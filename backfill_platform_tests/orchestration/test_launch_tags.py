@@ -1,4 +1,4 @@
-"""What the tags of a launch say about how its run is judged; refused before anything is computed."""
+"""What a launch says by its tags of how its run is judged; refused before it is computed."""
 
 from dataclasses import replace
 from decimal import Decimal
