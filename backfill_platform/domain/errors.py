@@ -21,6 +21,7 @@
         ├── IllegalTransition    a state may not be left that way
         ├── ChunkRefused         a chunk lies outside its manifest or overlaps another
         ├── ContractBroken       a transform's output is not what its table declares
+        ├── TransformNotDeterministic  a transform may give other rows when it is run again
         ├── GateFailed           staged data did not pass, so it may not be published
         ├── PrivacyRefused       what is asked for would show whom or what may not be shown
         ├── TargetMoved          the target no longer holds what the run was reviewed against
@@ -188,6 +189,20 @@ class ContractBroken(Terminal):
     """A transform's output is not what its table declares."""
 
     code = "contract-broken"
+
+
+class TransformNotDeterministic(Terminal):
+    """The plan that Spark makes of a transform holds what may give other rows next time."""
+
+    code = "transform-not-deterministic"
+
+    def __init__(self, *, table: str, transform: str, sightings: tuple[str, ...]) -> None:
+        lines = "\n".join(f"  - {sighting}" for sighting in sightings)
+        super().__init__(
+            f"{transform} does not give {table} the same rows again whenever it is run, so nothing "
+            f"is computed with it:\n{lines}\nMend it, release it as a new version, and plan again."
+        )
+        self.sightings = sightings
 
 
 class GateFailed(Terminal):

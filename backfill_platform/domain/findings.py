@@ -21,6 +21,7 @@ class Check(StrEnum):
     ROLLBACK_POSSIBLE = "rollback_possible"  # what is replaced stays for a while
     STAKEHOLDERS_KNOWN = "stakeholders_known"  # who has to hear of it
     CODE_COMMITTED = "code_committed"  # the transform is what a commit holds
+    DETERMINISTIC = "deterministic"  # the same run would give the same rows again
     WITHIN_LIMITS = "within_limits"  # rows and cost
 
 

@@ -6,6 +6,7 @@ from datetime import date, datetime
 
 from backfill_platform.domain.approvals import ProposedChange, Requirement
 from backfill_platform.domain.contracts import Column
+from backfill_platform.domain.determinism import Sighting
 from backfill_platform.domain.estimates import CostRate, PastChunk
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.limits import Limits
@@ -68,6 +69,7 @@ class CodeFacts:
     is_committed: bool | None  # nothing where there is no repository
     container_image: str | None
     lock_digest: str
+    moving: tuple[Sighting, ...] = ()  # what in it may give other rows next time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from backfill_platform.planner.availability import (
     source_available,
 )
 from backfill_platform.planner.conclude import Note, conclude
+from backfill_platform.planner.determinism import deterministic
 from backfill_platform.planner.draft import Draft
 from backfill_platform.planner.publish_scope import is_never_published
 from backfill_platform.planner.refusals import NO_REASON
@@ -136,6 +137,7 @@ CHECKS: Mapping[Check, Callable[[Draft], Finding]] = {
     Check.ROLLBACK_POSSIBLE: rollback_possible,
     Check.STAKEHOLDERS_KNOWN: stakeholders_known,
     Check.CODE_COMMITTED: code_committed,
+    Check.DETERMINISTIC: deterministic,
     Check.WITHIN_LIMITS: within_limits,
 }
 

@@ -35,7 +35,7 @@ def code_files(function: TransformFunction) -> tuple[Path, ...]:
 
 def code_folder(function: TransformFunction) -> Path:
     """Where the transform's module lies."""
-    path = _source_path(_home(function))
+    path = source_path(_home(function))
     return path.parent if path else Path.cwd()
 
 
@@ -62,7 +62,7 @@ def _reachable(start: str) -> dict[str, Path]:
     waiting = [start]
     while waiting:
         module = waiting.pop()
-        path = None if module in found else _source_path(module)
+        path = None if module in found else source_path(module)
         if path is None:
             continue
         found[module] = path
@@ -81,7 +81,7 @@ def _imports(source: bytes) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def _source_path(module: str) -> Path | None:
+def source_path(module: str) -> Path | None:
     try:
         spec = importlib.util.find_spec(module)
     except ModuleNotFoundError:

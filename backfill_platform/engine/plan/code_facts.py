@@ -12,6 +12,7 @@ from backfill_platform.domain.privacy import NOTHING_PRIVATE
 from backfill_platform.domain.tables import TableSpec
 from backfill_platform.domain.transforms import TransformVersion
 from backfill_platform.engine.plan.code import code_digest, code_files, code_folder
+from backfill_platform.engine.plan.determinism import find_nondeterminism
 from backfill_platform.planner.facts import CodeFacts
 
 
@@ -27,6 +28,7 @@ def code_facts(transform: TransformVersion, spec: TableSpec, *, container_image:
         is_committed=None if changed is None else changed == "",
         container_image=container_image or None,
         lock_digest=lock_digest(),
+        moving=find_nondeterminism(transform.function),
     )
 
 
