@@ -8,7 +8,7 @@ from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.merges import MergeCounts
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.plain import to_plain
-from backfill_platform.domain.verdicts import Verdict
+from backfill_platform.domain.verdicts import Outcome, Verdict
 from backfill_platform.engine.platform import Platform
 from backfill_platform.evidence.bundle import EvidenceBundle
 
@@ -36,11 +36,25 @@ def keep_verdicts(
 ) -> None:
     """Each judgement of a chunk is one record: it may be staged and judged again."""
     judged = tuple(verdicts)
-    failed = [
-        {"gate": verdict.gate, "day": verdict.day.isoformat(), "message": verdict.message}
-        for verdict in judged
-        if not verdict.has_passed
-    ]
-    body = {"days": str(days), "verdicts": len(judged), "failed": failed}
+    body = {
+        "days": str(days),
+        "verdicts": len(judged),
+        "failed": _said([verdict for verdict in judged if verdict.is_refusal]),
+        "held": _said([verdict for verdict in judged if verdict.is_held]),
+        "warned": _said([verdict for verdict in judged if verdict.outcome is Outcome.WARNED]),
+    }
     key = f"verdicts:{days}:{platform.clock().isoformat()}"
     keep_record(platform, run_id, "verdicts", key=key, body=body)
+
+
+def _said(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
+    """With the figures that stray: the others stand in the ledger."""
+    return [
+        {
+            "gate": verdict.gate,
+            "day": verdict.day.isoformat(),
+            "message": verdict.message,
+            "figures": [to_plain(figure) for figure in verdict.figures if figure.strays],
+        }
+        for verdict in verdicts
+    ]

@@ -2,7 +2,7 @@
 measured and judged here. Planning, publication and everything else are the engine's own."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -14,9 +14,10 @@ from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.measurements import PartitionMeasurement
 from backfill_platform.domain.modes import VersionColumn
 from backfill_platform.domain.partitions import DayRange
-from backfill_platform.domain.verdicts import Gate, Outcome, Verdict
+from backfill_platform.domain.verdicts import Gate, JudgedFigure, Outcome, Verdict
 from backfill_platform.engine.carry_out.progress import advance_run, begin_staging
 from backfill_platform.engine.carry_out.starting import start_run
+from backfill_platform.engine.consent.consents import hold_for_publication
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.publish.publishing import ChunkPublication, publish_chunk
 from backfill_platform.engine.records import keep_verdicts
@@ -31,16 +32,29 @@ def run_by_hand(platform: Platform, manifest: Manifest, meters: Meters) -> Chunk
 
 
 def stage_by_hand(
-    platform: Platform, manifest: Manifest, meters: Meters, chunks: Sequence[DayRange] = ()
+    platform: Platform,
+    manifest: Manifest,
+    meters: Meters,
+    chunks: Sequence[DayRange] = (),
+    *,
+    held: Collection[date] = (),
 ) -> None:
     """From PLANNED to VALIDATED, as one chunk where nothing else is said."""
     start_run(platform, manifest.run_id)
     for days in chunks or (manifest.target.partitions.span,):
-        _stage_chunk(platform, manifest, days, meters)
+        stage_chunk_by_hand(platform, manifest, days, meters, held=held)
     advance_run(platform, manifest)
+    hold_for_publication(platform, manifest)
 
 
-def _stage_chunk(platform: Platform, manifest: Manifest, days: DayRange, meters: Meters) -> None:
+def stage_chunk_by_hand(
+    platform: Platform,
+    manifest: Manifest,
+    days: DayRange,
+    meters: Meters,
+    *,
+    held: Collection[date] = (),
+) -> None:
     claim = _claim(platform, manifest, days)
     begin_staging(platform, manifest)
     staging = platform.warehouse.staging_path(manifest.target.table, manifest.run_id)
@@ -58,9 +72,9 @@ def _stage_chunk(platform: Platform, manifest: Manifest, days: DayRange, meters:
         measurements=measured,
         now=platform.clock(),
     )
-    passed = [_passed(day, gate) for day in days for gate in Gate]
-    platform.ledger.record_verdicts(manifest.run_id, days, passed, now=platform.clock())
-    keep_verdicts(platform, manifest.run_id, days, passed)
+    judged = [_judged(day, gate, held) for day in days for gate in Gate]
+    platform.ledger.record_verdicts(manifest.run_id, days, judged, now=platform.clock())
+    keep_verdicts(platform, manifest.run_id, days, judged)
 
 
 def write_rows(
@@ -124,5 +138,20 @@ def _measured(day: date, meters: Sequence[str]) -> PartitionMeasurement:
     )
 
 
-def _passed(day: date, gate: Gate) -> Verdict:
+def _judged(day: date, gate: Gate, held: Collection[date]) -> Verdict:
+    if gate is Gate.CHANGE_EXPECTED and day in held:
+        return _held(day)
     return Verdict(gate=gate, day=day, outcome=Outcome.PASSED, expected="", found="", message="")
+
+
+def _held(day: date) -> Verdict:
+    fell = JudgedFigure(name="meters", expected="10 (-20 % to +20 %)", found="2", strays=True)
+    return Verdict(
+        gate=Gate.CHANGE_EXPECTED,
+        day=day,
+        outcome=Outcome.HELD,
+        expected="1 figures within their bounds",
+        found="0 of 1",
+        message="meters fell by 80.0 % (from 10 to 2); up to 20 % is usual",
+        figures=(fell,),
+    )

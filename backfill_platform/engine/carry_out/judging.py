@@ -41,7 +41,7 @@ def judge_chunk(
 def _keep_verdicts(
     platform: Platform, manifest: Manifest, days: DayRange, verdicts: tuple[Verdict, ...]
 ) -> None:
-    failed = [verdict for verdict in verdicts if not verdict.has_passed]
+    failed = [verdict for verdict in verdicts if verdict.is_refusal]
     if failed:
         first = failed[0]
         cause = f"{len(failed)} verdicts of {days} are negative; {first.day}: {first.message}"

@@ -15,6 +15,7 @@ from backfill_platform.domain.errors import ApprovalMissing, ManifestDrifted
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.engine.carry_out.progress import move_run
+from backfill_platform.engine.consent.held import held_of, waiting_for
 from backfill_platform.engine.platform import Platform
 from backfill_platform.governance.consent import Consent, judge_consent
 from backfill_platform.governance.policy import require_approvals
@@ -47,8 +48,12 @@ def hold_for_publication(platform: Platform, manifest: Manifest) -> None:
     """A validated run that may not be published yet says what it waits for."""
     if manifest.never_publishes:
         return
+    unreviewed = held_of(platform, manifest).unreviewed
     missing = consent_of(platform, manifest).missing
-    if missing:
+    if unreviewed:
+        waits = waiting_for(verdict for chunk in unreviewed for verdict in chunk.verdicts)
+        cause = f"publication waits for {waits}"
+    elif missing:
         cause = f"publication waits for {' and '.join(missing)}"
     elif manifest.safety.requires_manual_publish:
         cause = "publication waits for somebody to publish it"

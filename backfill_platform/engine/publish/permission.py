@@ -2,8 +2,9 @@
 looked at.
 
 Invariant: nothing is published whose gates did not pass
-(test_publication_is_refused_without_stored_positive_verdicts), or whose approvals are missing. The
-lock is here and not in the orchestrator, so it holds whoever asks and from wherever.
+(test_publication_is_refused_without_stored_positive_verdicts), whose held figures nobody has
+reviewed, or whose approvals are missing. The lock is here and not in the orchestrator, so it holds
+whoever asks and from wherever.
 """
 
 from backfill_platform.domain.approvals import ConsentPoint
@@ -16,6 +17,7 @@ from backfill_platform.engine.carry_out.boundaries import refuse_cut, refuse_rol
 from backfill_platform.engine.carry_out.pacing import refuse_stopped
 from backfill_platform.engine.carry_out.scopes import refuse_never_published, refuse_part
 from backfill_platform.engine.consent.consents import refuse_without_consent
+from backfill_platform.engine.consent.held import refuse_unreviewed
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.publish.comparisons import refuse_uncompared
 
@@ -32,6 +34,7 @@ def refuse_publication(
     refuse_part(manifest, days)
     refuse_stopped(platform, manifest.run_id)
     _refuse_unless_validated(platform, manifest, days)
+    refuse_unreviewed(platform, manifest, days)
     refuse_without_consent(platform, manifest, ConsentPoint.PUBLICATION)
     _refuse_unasked(manifest, by_hand=by_hand)
     refuse_uncompared(platform, manifest)
@@ -40,9 +43,9 @@ def refuse_publication(
 def _refuse_unless_validated(platform: Platform, manifest: Manifest, days: PartitionSet) -> None:
     run_id = manifest.run_id
     verdicts = platform.ledger.verdicts(run_id, days)
-    passed = {(verdict.day, verdict.gate) for verdict in verdicts if verdict.has_passed}
+    let_through = {(verdict.day, verdict.gate) for verdict in verdicts if not verdict.is_refusal}
     gates = [Gate(gate) for gate in manifest.validation.gates]
-    missing = [(day, gate) for day in days for gate in gates if (day, gate) not in passed]
+    missing = [(day, gate) for day in days for gate in gates if (day, gate) not in let_through]
     if missing:
         day, gate = missing[0]
         raise GateFailed(
