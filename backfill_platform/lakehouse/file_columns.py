@@ -23,6 +23,7 @@ _SIMPLE = {
     "date32[day]": "date",
     "string": "string",
     "large_string": "string",
+    "string_view": "string",
     "binary": "binary",
     "large_binary": "binary",
 }
@@ -40,6 +41,11 @@ def held_types(files: Iterable[Path], column: str) -> tuple[str, ...]:
     return tuple(sorted(held))
 
 
+def column_types(file: Path) -> dict[str, str]:
+    """As its footer names them."""
+    return {field.name: _delta_name(field.type) for field in _read_schema(file)}
+
+
 def _read_schema(file: Path) -> pa.Schema:
     try:
         return pq.read_schema(file)
@@ -50,6 +56,8 @@ def _read_schema(file: Path) -> pa.Schema:
 
 
 def _delta_name(found: pa.DataType) -> str:
+    if pa.types.is_dictionary(found):
+        return _delta_name(found.value_type)
     if pa.types.is_decimal(found):
         return f"decimal({found.precision},{found.scale})"
     if pa.types.is_timestamp(found):

@@ -16,6 +16,7 @@ from backfill_platform.engine.platform import Platform
 from backfill_platform.lakehouse.reading import read_pinned
 from backfill_platform.planner.scope import input_days
 from backfill_platform.sources.files import list_files, read_files
+from backfill_platform.sources.shapes import refuse_unreadable
 from backfill_platform.validator.contract import spark_schema
 
 
@@ -101,7 +102,9 @@ def _read_source(
     )
     if moved:
         raise ManifestDrifted(manifest.run_id, moved)
-    schema = spark_schema(platform.catalog.contracts[pinned.name])
+    contract = platform.catalog.contracts[pinned.name]
+    refuse_unreadable(platform.landing, source, contract, wanted)
+    schema = spark_schema(contract)
     return read_files(spark, platform.landing, source, schema, wanted)
 
 
