@@ -6,7 +6,9 @@ earlier corrections give the same rows, whoever asks again
 (test_the_same_run_gives_the_same_corrections_again).
 """
 
-from pyspark.sql import Column, DataFrame
+from dataclasses import replace
+
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from backfill_platform.corrections.columns import CORRECTION_COLUMNS, Change
@@ -14,18 +16,23 @@ from backfill_platform.corrections.effective import effective_rows, held_outputs
 from backfill_platform.corrections.subject import Subject
 from backfill_platform.corrections.texts import with_texts, write_values
 from backfill_platform.domain.errors import ContractBroken
-from backfill_platform.domain.transforms import Frames, TransformContext, TransformFunction
+from backfill_platform.domain.transforms import (
+    Computed,
+    Frames,
+    TransformContext,
+    TransformFunction,
+)
 
 
 def correct(
     original: TransformFunction, subject: Subject, frames: Frames, context: TransformContext
-) -> DataFrame:
+) -> Computed:
+    """Rows that the original's transform sets aside are set aside here as well."""
     day, held = subject.partition_column, frames.inputs[subject.table]
-    corrected = with_texts(
-        corrected_rows(original, subject, frames, context), subject, key="corrects_key", values="to"
-    )
+    computed = corrected_rows(original, subject, frames, context)
+    corrected = with_texts(computed.rows, subject, key="corrects_key", values="to")
     effective = effective_rows(held, frames.base, subject).withColumnRenamed("values", "from")
-    return (
+    differing = (
         effective.join(corrected.select(day, "corrects_key", "to"), [day, "corrects_key"], "full")
         .where(~F.to_json("from").eqNullSafe(F.to_json("to")))
         .join(F.broadcast(held_outputs(held, subject)), day, "left")
@@ -34,15 +41,16 @@ def correct(
         .withColumn("correction_id", _identity())
         .select(day, *(column.name for column in CORRECTION_COLUMNS))
     )
+    return replace(computed, rows=differing)
 
 
 def corrected_rows(
     original: TransformFunction, subject: Subject, frames: Frames, context: TransformContext
-) -> DataFrame:
+) -> Computed:
     """As a run of the original would compute them; it is not shown what it is compared with."""
     inputs = {name: frame for name, frame in frames.inputs.items() if name != subject.table}
-    rows = original(Frames(inputs=inputs, references=frames.references), context)
-    found = {field.name: field.dataType.jsonValue() for field in rows.schema.fields}
+    computed = Computed.of(original(Frames(inputs=inputs, references=frames.references), context))
+    found = {field.name: field.dataType.jsonValue() for field in computed.rows.schema.fields}
     differing = sorted({name for name, _ in found.items() ^ dict(subject.columns).items()})
     if differing:
         raise ContractBroken(
@@ -50,7 +58,7 @@ def corrected_rows(
             f"{subject.table}: it differs in {', '.join(differing)}. Mend the transform or the "
             "declared schema"
         )
-    return rows
+    return computed
 
 
 def _what_is_said(subject: Subject) -> dict[str, Column]:

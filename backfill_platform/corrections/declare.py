@@ -13,6 +13,7 @@ from backfill_platform.corrections.reconcile import measures_of_corrections, rec
 from backfill_platform.corrections.subject import Subject, subject_of
 from backfill_platform.domain.contracts import DerivedContract
 from backfill_platform.domain.modes import PublishMode
+from backfill_platform.domain.quality import Quality
 from backfill_platform.domain.tables import Input, KeyedMerge, Reconciliation, TableSpec
 from backfill_platform.domain.transforms import TransformVersion
 
@@ -48,6 +49,8 @@ def corrections_of(spec: TableSpec, *, topic: str | None = None) -> TableSpec:
         retention_days=spec.retention_days,
         config=spec.config,
         may_be_empty=True,
+        # Computed by the original's transform, it sets as many rows aside.
+        quality=Quality(rejects_most=spec.quality.rejects_most),
         announcement=announce_on(topic) if topic else None,
     )
 

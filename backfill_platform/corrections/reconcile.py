@@ -56,7 +56,7 @@ def reconcile(
     version = spec.transform(context.transform_version)
     assert version is not None, "the planner refuses an unknown version first"
     day, held = subject.partition_column, frames.inputs[subject.table]
-    corrected = corrected_rows(version.function, subject, frames, context)
+    corrected = corrected_rows(version.function, subject, frames, context).rows
     sides = (
         _totals(corrected, subject, "corrected", spec.reconciliation.from_output),
         _totals(held, subject, "held", {}),

@@ -60,11 +60,17 @@ class Computed:
 
     `rejects` is a frame with the table's partition column, a text `reject_reason`, and whatever
     tells people which row it was. It is kept beside what is staged, counted by day and reason, and
-    never published.
+    never published. A reason names a kind of row, in few words and without a row's own values: it
+    stands in verdicts and in the evidence.
     """
 
     rows: Any
     rejects: Any = None
+
+    @classmethod
+    def of(cls, returned: Any) -> "Computed":
+        """Whatever a transform returned."""
+        return returned if isinstance(returned, cls) else cls(rows=returned)
 
 
 REJECT_REASON = "reject_reason"

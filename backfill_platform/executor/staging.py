@@ -4,6 +4,7 @@ Running a chunk twice equals running it once: each write replaces exactly the ch
 and late rows cannot slip in, because Delta refuses rows outside the replaced range.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.errors import AnalysisException
@@ -14,7 +15,12 @@ from backfill_platform.domain.contracts import Contract
 from backfill_platform.domain.errors import ContractBroken
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.partitions import DayRange
-from backfill_platform.domain.transforms import Frames, TransformContext, TransformFunction
+from backfill_platform.domain.transforms import (
+    Computed,
+    Frames,
+    TransformContext,
+    TransformFunction,
+)
 from backfill_platform.lakehouse.reading import replace_where
 
 
@@ -37,11 +43,11 @@ def chunk_context(manifest: Manifest, days: DayRange) -> TransformContext:
 
 def compute_chunk(
     transform: TransformFunction, frames: Frames, context: TransformContext, contract: Contract
-) -> DataFrame:
+) -> Computed:
     """The transform's rows in the contract's columns, or a refusal that names what differs."""
-    rows: DataFrame = transform(frames, context)
-    _check_columns(rows, contract, context)
-    return rows.select(*contract.column_names)
+    computed = Computed.of(transform(frames, context))
+    _check_columns(computed.rows, contract, context)
+    return replace(computed, rows=computed.rows.select(*contract.column_names))
 
 
 def write_chunk(

@@ -8,6 +8,7 @@ from backfill_platform.domain.measurements import PartitionMeasurement, SourceMe
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.privacy import Protection
 from backfill_platform.domain.transforms import Frames
+from backfill_platform.engine.carry_out.day_facts import with_day_facts
 from backfill_platform.engine.platform import Platform
 from backfill_platform.executor.staging import chunk_context
 from backfill_platform.lakehouse.reading import read_latest
@@ -24,7 +25,8 @@ def measure_chunk(
     protection: Protection,
 ) -> tuple[PartitionMeasurement, ...]:
     rows = staged_rows(platform, spark, manifest, days)
-    return measure_staged(rows, measure_plan(platform, manifest, protection))
+    measured = measure_staged(rows, measure_plan(platform, manifest, protection))
+    return with_day_facts(platform, manifest, days, measured, protection)
 
 
 def measure_inputs(

@@ -27,6 +27,7 @@ from backfill_platform.engine.carry_out.leases import kept_lease
 from backfill_platform.engine.carry_out.measuring import measure_chunk
 from backfill_platform.engine.carry_out.pacing import hold_chunk, rows_read, wait_for_chunk
 from backfill_platform.engine.carry_out.progress import begin_staging, fail_run
+from backfill_platform.engine.carry_out.quarantining import set_rows_aside
 from backfill_platform.engine.deletions import run_protection
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.platform import Platform
@@ -143,13 +144,14 @@ def _compute(
 ) -> Merged | None:
     """What was merged, where the table is published by a keyed merge."""
     table = manifest.target.table
-    rows = compute_chunk(
+    computed = compute_chunk(
         transform.function,
         frames,
         chunk_context(manifest, days),
         platform.catalog.contracts[table],
     )
-    changes = with_lineage(protect_rows(rows, protection), manifest)
+    set_rows_aside(platform, manifest, days, computed, protection)
+    changes = with_lineage(protect_rows(computed.rows, protection), manifest)
     merged = _merge(platform, table, changes, frames)
     write_chunk(
         changes if merged is None else merged.rows,
