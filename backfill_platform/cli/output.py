@@ -37,6 +37,13 @@ def show_next(commands: tuple[str, ...]) -> None:
         console.print(line, soft_wrap=True)
 
 
+def show_copied(lines: tuple[str, ...]) -> None:
+    """Never folded either."""
+    console = make_console()
+    for line in lines:
+        console.print(Text(line, "cyan"), soft_wrap=True)
+
+
 def emit(document: Any) -> None:
     typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
 

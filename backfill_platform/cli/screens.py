@@ -27,7 +27,7 @@ def verdict_table(verdicts: Sequence[Verdict]) -> Table:
 
 
 def change_table(changes: Sequence[ChangeCount], *, dimension: str) -> Table:
-    table = Table(title="What would change", title_justify="left", show_footer=True)
+    table = Table(title=f"by {dimension}", title_justify="left", show_footer=True)
     totals = {
         name: sum(getattr(change, name) for change in changes)
         for name in ("added", "removed", "changed", "unchanged")

@@ -13,8 +13,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.progress import TimeElapsedColumn as Elapsed
 from rich.table import Table
 
+from backfill_platform.cli.diff_screen import diff_screen
 from backfill_platform.cli.plan_screen import plan_screen
-from backfill_platform.cli.screens import change_table, run_table, verdict_table
+from backfill_platform.cli.screens import run_table, verdict_table
 from backfill_platform.domain.errors import LaunchFailed
 from backfill_platform.domain.intents import Intent, ReferenceChoice
 from backfill_platform.domain.manifests import Manifest
@@ -31,7 +32,8 @@ from backfill_platform.engine.consent.approving import decide, draft_approval
 from backfill_platform.engine.consent.consents import consent_of
 from backfill_platform.engine.look.reading import accepted_rows
 from backfill_platform.engine.plan.planning import plan_run
-from backfill_platform.engine.publish.comparing import compare_with_base
+from backfill_platform.engine.publish.comparing import compare_run
+from backfill_platform.engine.publish.sampled_rows import largest_rows
 from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.local_runs import LocalDagster
 
@@ -47,6 +49,7 @@ CALENDAR_AS_CORRECTED = ReferenceChoice(
     version="calendar-v2026-06-restated", semantics=ReferenceSemantics.CORRECTED_TRUTH
 )
 DAYS_PER_CHUNK = 30
+ROWS_SHOWN = 5  # of those that move the most
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,14 +139,11 @@ def _stage_restatement(story: Story, manifest: Manifest) -> None:
     verdicts = story.dagster.platform.ledger.verdicts(manifest.run_id, story.restated)
     story.console.print(verdict_table(verdicts))
     with story.console.status("comparing staged with accepted rows ..."):
-        changes = compare_with_base(
-            story.dagster.platform,
-            story.dagster.spark,
-            manifest.run_id,
-            story.restated,
-            dimension="jurisdiction",
+        kept = compare_run(
+            story.dagster.platform, story.dagster.spark, manifest.run_id, by=("jurisdiction",)
         )
-    story.console.print(change_table(changes, dimension="jurisdiction"))
+    largest = largest_rows(story.dagster.platform, kept, ROWS_SHOWN)
+    story.console.print(diff_screen(kept, largest))
 
 
 def _publish_restatement(story: Story, manifest: Manifest) -> None:

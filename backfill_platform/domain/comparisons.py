@@ -27,6 +27,7 @@ class Comparison:
     removed: int
     changed: int
     unchanged: int
+    summary_digest: str  # of the figures in the evidence
 
 
 def name_chunks(chunks: Iterable[ChunkRecord]) -> dict[str, int]:

@@ -46,6 +46,11 @@ def within(partition_column: str, days: DayRange) -> Column:
     return (column >= F.lit(days.start)) & (column < F.lit(days.end_exclusive))
 
 
+def on_days(partition_column: str, days: PartitionSet | None) -> Column:
+    """The same for days with gaps; flat, because a tree of ORs over years would be too deep."""
+    return F.col(partition_column).isin(*(days or ()))
+
+
 def replace_where(partition_column: str, days: DayRange) -> str:
     return (
         f"{partition_column} >= {_literal(days.start)}"

@@ -4,10 +4,23 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable
 
 from backfill_platform.domain.partitions import PartitionSet
-from backfill_platform.lakehouse.delta_tables import open_table
+from backfill_platform.lakehouse.delta_tables import LIBRARY_ERRORS, open_table
 from backfill_platform.lakehouse.latest import latest_dataset
+
+
+def read_version(
+    path: Path, version: int, *, columns: Sequence[str], where: pc.Expression
+) -> pa.Table | None:
+    """Rows of one version of a table, or nothing where it can no longer be read."""
+    try:
+        dataset = DeltaTable(str(path), version=version).to_pyarrow_dataset()
+        return dataset.to_table(columns=list(columns), filter=where)
+    except LIBRARY_ERRORS:
+        return None
 
 
 def read_rows(path: Path, *, columns: Sequence[str], days: PartitionSet) -> pa.Table | None:

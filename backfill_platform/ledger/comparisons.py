@@ -23,7 +23,11 @@ def record_comparison(connection: sa.Connection, comparison: Comparison, now: da
         record,
         actor=comparison.actor,
         cause="compared: " + ", ".join(f"{keys:,} keys {name}" for name, keys in figures.items()),
-        details={COMPARED: dict(comparison.chunks), **figures},
+        details={
+            COMPARED: dict(comparison.chunks),
+            "summary_digest": comparison.summary_digest,
+            **figures,
+        },
         now=now,
     )
     return True

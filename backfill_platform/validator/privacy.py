@@ -43,3 +43,13 @@ def count_private_rows(protection: Protection) -> dict[str, Column]:
     if protection.listed is not None:
         counted[LISTED_SUBJECTS] = F.count_if(F.col(_LISTED).isNotNull())
     return counted
+
+
+def is_listed() -> Column:
+    """Whether a row of `with_listed_subjects` is about somebody who is listed."""
+    return F.col(_LISTED).isNotNull()
+
+
+def as_masked(column: Column, mask: Mask) -> Column:
+    """A value that the mask has left; null in the place of a raw one."""
+    return F.when(~_SHOWS_RAW[mask](column), column)

@@ -90,10 +90,9 @@ def test_a_run_that_needs_consent_is_computed_and_then_waits(life):
 
 
 def test_what_would_change_is_counted_before_anybody_sees_it(life):
-    assert [(one["value"], one["added"], one["unchanged"]) for one in life.compared] == [
-        ("a", 3, 0),
-        ("b", 3, 0),
-    ]
+    (by_meter,) = life.compared["found"]["dimensions"]
+    counted = [(one["value"], one["added"], one["unchanged"]) for one in by_meter["values"]]
+    assert counted == [("a", 3, 0), ("b", 3, 0)]
 
 
 def test_that_it_was_compared_is_kept_with_the_run(life):
@@ -102,7 +101,13 @@ def test_that_it_was_compared_is_kept_with_the_run(life):
     records = life.shell.home / "evidence" / life.run_id / "records.jsonl"
     kept = [json.loads(line) for line in records.read_text().splitlines()]
     (compared,) = [one["body"] for one in kept if one["kind"] == "comparison"]
-    assert (compared["dimension"], compared["changes"]) == ("meter", life.compared)
+    assert compared["summary_digest"] == life.compared["digest"]
+    assert compared["summary"]["found"] == life.compared["found"]
+
+
+def test_what_was_found_is_shown_again_and_again(life):
+    shown = life.shell.document("compare", life.run_id, "--show")
+    assert shown == life.compared
 
 
 def test_it_is_not_published_before_somebody_has_agreed(life):

@@ -195,4 +195,4 @@ def test_a_comparison_by_whom_rows_are_about_is_refused(platform, planned):
     manifest = planned("one")
     stage_by_hand(platform, manifest, OF_B)
     with pytest.raises(PrivacyRefused, match=r"meter of silver\.private is private"):
-        compare_run(platform, NO_SPARK, manifest.run_id, dimension="meter")
+        compare_run(platform, NO_SPARK, manifest.run_id, by=["meter"])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from backfill_platform.domain.changes import ChangeCount
+from backfill_platform.domain.chunks import ChunkRecord
 from backfill_platform.domain.errors import (
     ApprovalMissing,
     ChunkRefused,
@@ -36,6 +36,7 @@ from backfill_platform.engine.rollback.planning import plan_rollback
 from backfill_platform.engine.rollback.rolling_back import roll_back
 from backfill_platform.planner.rollback_facts import RollbackRequest
 from backfill_platform_tests.engine.by_hand import Meters, stage_by_hand
+from backfill_platform_tests.engine.compared import kept_comparison
 from backfill_platform_tests.engine.written import write_day
 from backfill_platform_tests.modes import SWAPPED, WHOLE
 from backfill_platform_tests.readings import week
@@ -90,9 +91,12 @@ def restage(platform: Platform, manifest: Manifest, days: DayRange) -> None:
 
 
 def compare(platform: Platform, manifest: Manifest) -> bool:
-    counted = ChangeCount(value="a", added=1, removed=2, changed=3, unchanged=4)
-    chunks = staged_chunks(platform, manifest.run_id)
-    return record_comparison(platform, manifest, chunks, [counted], dimension="meter")
+    return record(platform, manifest, staged_chunks(platform, manifest.run_id))
+
+
+def record(platform: Platform, manifest: Manifest, chunks: tuple[ChunkRecord, ...]) -> bool:
+    kept = kept_comparison(platform, manifest)
+    return record_comparison(platform, manifest, chunks, kept)
 
 
 def open_target(platform: Platform, table: str = WHOLE) -> DeltaTable:
@@ -285,7 +289,7 @@ def test_a_chunk_that_is_staged_again_while_it_is_compared_does_not_count(
 ) -> None:
     before = staged_chunks(scoped, dual.run_id)
     restage(scoped, dual, LATE)
-    record_comparison(scoped, dual, before, [], dimension="meter")
+    record(scoped, dual, before)
     assert status(scoped, dual).compared == len(EARLY)
 
 
@@ -294,9 +298,11 @@ def test_a_comparison_stands_in_evidence_and_events_with_its_figures(
 ) -> None:
     compare(scoped, dual)
     (kept,) = [one for one in bundle(scoped, dual.run_id).records() if one.kind == "comparison"]
-    assert (kept.body["days"], kept.body["changes"][0]["changed"]) == (str(RANGES), 3)
     said = scoped.ledger.events(dual.run_id)[-1]
+    counted = kept.body["summary"]["found"]["totals"]
+    assert (kept.body["days"], counted["changed"]) == (str(RANGES), 3)
     assert (said.details["added"], said.details["removed"]) == (1, 2)
+    assert said.details["summary_digest"] == kept.body["summary_digest"]
     assert scoped.ledger.verify_run(dual.run_id) == ()
 
 

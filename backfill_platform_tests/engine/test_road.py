@@ -17,7 +17,7 @@ from backfill_platform.domain.modes import ExecutionMode
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.engine.carry_out.staging import stage_chunk
 from backfill_platform.engine.carry_out.starting import open_run
-from backfill_platform.engine.publish.comparing import compare_with_base
+from backfill_platform.engine.publish.comparing import compare_run
 from backfill_platform.engine.publish.publishing import publish_chunk
 from backfill_platform_tests.readings import BRONZE, LANDING, SILVER, land, week
 
@@ -221,8 +221,11 @@ def test_changes_are_counted_before_anything_is_published(platform, spark, inten
     run(SILVER, MIDDLE, "totals")
     doubled = open_run(platform, intent(SILVER, DAYS, "doubled", transform_version="2.0.0"))
     stage_chunk(platform, spark, doubled.run_id, DAYS)
-    by_meter = compare_with_base(platform, spark, doubled.run_id, DAYS, dimension="meter")
-    assert [(one.value, one.added, one.changed) for one in by_meter] == [("a", 5, 2), ("b", 5, 2)]
+    (by_meter,) = compare_run(
+        platform, spark, doubled.run_id, by=["meter"]
+    ).differences.found.dimensions
+    counted = [(one.value, one.added, one.changed) for one in by_meter.values]
+    assert counted == [("a", 5, 2), ("b", 5, 2)]
 
 
 def test_the_evidence_of_a_run_is_whole(platform, loaded):

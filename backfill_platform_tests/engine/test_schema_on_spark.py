@@ -18,7 +18,7 @@ from backfill_platform.domain.transforms import Frames, TransformContext, Transf
 from backfill_platform.engine.carry_out.staging import stage_chunk
 from backfill_platform.engine.carry_out.starting import open_run
 from backfill_platform.engine.platform import Platform
-from backfill_platform.engine.publish.comparing import compare_with_base
+from backfill_platform.engine.publish.comparing import compare_run
 from backfill_platform.engine.publish.publishing import publish_chunk
 from backfill_platform_tests.delta_reader import read_table
 from backfill_platform_tests.readings import BRONZE, START, land, load, week
@@ -119,7 +119,9 @@ def test_three_readers_agree_on_old_and_new_partitions(lake: Lake):
 
 def test_rows_are_compared_with_those_of_before_in_the_columns_of_now(lake: Lake):
     staged = lake.stage(SECOND)
-    found = compare_with_base(lake.platform, lake.spark, staged.run_id, SECOND, dimension="meter")
-    assert found == tuple(
+    compared = compare_run(lake.platform, lake.spark, staged.run_id, by=["meter"]).differences
+    assert compared.found.dimensions[0].values == tuple(
         ChangeCount(value=meter, added=0, removed=0, changed=1, unchanged=0) for meter in "ab"
     )
+    assert compared.added_columns == ("note",)
+    assert compared.found.by_column == {"amount": 1, "note": 2}

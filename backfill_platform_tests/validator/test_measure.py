@@ -7,7 +7,6 @@ import pytest
 from backfill_platform.domain.contracts import Column, ColumnCheck, Contract
 from backfill_platform.domain.quality import Measure
 from backfill_platform.validator.checks import COMPILERS, failing_rows
-from backfill_platform.validator.diff import count_changes
 from backfill_platform.validator.measure import measure_staged
 from backfill_platform.validator.measure_plan import MeasurePlan
 
@@ -102,12 +101,3 @@ def test_every_check_counts_the_rows_that_fail_and_no_null(spark, name):
     )
     check = ColumnCheck(column="v", check=name, arguments=arguments)
     assert frame.agg(failing_rows(check)).collect()[0][0] == len(failing)
-
-
-def test_changes_are_told_by_key(spark):
-    old = spark.createDataFrame([(DAY, "a", 1), (DAY, "b", 2), (DAY, "gone", 3)], SCHEMA)
-    new = spark.createDataFrame([(DAY, "a", 1), (DAY, "b", None), (DAY, "new", 3)], SCHEMA)
-    (found,) = count_changes(
-        old, new, keys=("day", "name"), columns=CONTRACT.column_names, dimension="day"
-    )
-    assert (found.added, found.removed, found.changed, found.unchanged) == (1, 1, 1, 1)

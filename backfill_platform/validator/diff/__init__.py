@@ -1,0 +1,1 @@
+"""What a run would change against what is accepted: one join by key, its figures, its rows."""
