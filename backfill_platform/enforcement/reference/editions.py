@@ -1,4 +1,8 @@
-"""The editions of the jurisdiction calendar that are deployed."""
+"""The editions of the jurisdiction calendar that are deployed.
+
+What was in force and what counts today are two editions: a standard of reporting that came later
+changes no law of 2025. All of it is made up around real holidays.
+"""
 
 from datetime import date
 from pathlib import Path
@@ -9,6 +13,7 @@ from backfill_platform.enforcement.jurisdiction_calendar import load_calendar
 AS_RECORDED_IN_JANUARY = "calendar-v2025-01-15"
 AS_RECORDED_IN_JUNE = "calendar-v2025-06-30"
 RESTATED = "calendar-v2026-06-restated"
+STANDARDIZED = "calendar-v2026-09-14"
 
 _FOLDER = Path(__file__).parent / "jurisdiction_calendar"
 
@@ -37,6 +42,12 @@ JURISDICTION_CALENDAR = ReferenceData(
             recorded_on=date(2026, 6, 12),
             path=calendar_path(RESTATED),
             note="What was in force, also for days that earlier editions had wrong.",
+        ),
+        ReferenceVersion(
+            version=STANDARDIZED,
+            recorded_on=date(2026, 9, 14),
+            path=calendar_path(STANDARDIZED),
+            note="How it is reported since: closures by decree extend no deadline, in any year.",
         ),
     ),
     load=load_calendar,
