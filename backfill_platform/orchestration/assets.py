@@ -7,6 +7,7 @@ The assets only translate: what happens is the engine's business.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import timedelta
 from typing import Any
 
 import dagster as dg
@@ -20,6 +21,7 @@ from backfill_platform.engine.carry_out.staging import StagedChunk, stage_days
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.publish.publishing import ChunkPublication, publish_partitions
 from backfill_platform.orchestration import tags
+from backfill_platform.orchestration.checks import tell_checks
 from backfill_platform.orchestration.failures import told_to_dagster
 from backfill_platform.orchestration.keys import staging_key, table_key
 from backfill_platform.orchestration.launches import (
@@ -33,10 +35,13 @@ from backfill_platform.orchestration.materializations import (
     DELTA_VERSION,
     ROW_COUNT,
     content_version,
+    newest_metadata,
     partition_metadata,
     run_metadata,
 )
 from backfill_platform.orchestration.partitions import daily_partitions, step_days
+
+Published = dg.AssetCheckEvaluation | dg.MaterializeResult
 
 
 def chunk_policy(spec: TableSpec) -> dg.BackfillPolicy:
@@ -48,6 +53,13 @@ def chunk_policy(spec: TableSpec) -> dg.BackfillPolicy:
     if spec.boundary is not Boundary.DAY or spec.usual_scope.is_at_once:
         return dg.BackfillPolicy.single_run()
     return dg.BackfillPolicy.multi_run(spec.chunk_days)
+
+
+def freshness_policy(spec: TableSpec) -> dg.FreshnessPolicy | None:
+    """Dagster counts from the newest publication of any day."""
+    if spec.fresh_within_hours is None:
+        return None
+    return dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=spec.fresh_within_hours))
 
 
 def source_assets(platform: Platform) -> list[dg.AssetSpec]:
@@ -97,25 +109,46 @@ def make_publish_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
         kinds={"delta"},
         partitions_def=daily_partitions(spec),
         backfill_policy=chunk_policy(spec),
+        freshness_policy=freshness_policy(spec),
     )
-    def publish(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+    def publish(context: dg.AssetExecutionContext) -> Iterator[Published]:
         with told_to_dagster():
             manifest = find_launched_run(context.run, platform, spec)
-            done = publish_partitions(
-                platform,
-                manifest.run_id,
-                _asked_days(context, manifest),
-                by_hand=not stages_too(context.run, spec),
-            )
-        accepted = [one for one in done.accepted if one.day in step_days(context)]
-        for day, metadata in _published_by_day(accepted):
-            context.add_asset_metadata(metadata, table_key(spec.full_name), day)
-        return dg.MaterializeResult(
-            metadata=run_metadata(platform.evidence, manifest) | _publication_metadata(done),
-            data_version=content_version(accepted),
-        )
+        try:
+            with told_to_dagster():
+                done = publish_partitions(
+                    platform,
+                    manifest.run_id,
+                    _asked_days(context, manifest),
+                    by_hand=not stages_too(context.run, spec),
+                )
+        except (dg.Failure, dg.RetryRequested):
+            yield from tell_checks(context, platform, spec, manifest, is_published=False)
+            raise
+        yield _materialized(context, platform, spec, manifest, done)
+        yield from tell_checks(context, platform, spec, manifest, is_published=True)
 
     return publish
+
+
+def _materialized(
+    context: dg.AssetExecutionContext,
+    platform: Platform,
+    spec: TableSpec,
+    manifest: Manifest,
+    done: ChunkPublication,
+) -> dg.MaterializeResult:
+    accepted = [one for one in done.accepted if one.day in step_days(context)]
+    for day, metadata in _published_by_day(accepted):
+        context.add_asset_metadata(metadata, table_key(spec.full_name), day)
+    return dg.MaterializeResult(
+        metadata={
+            **run_metadata(platform.evidence, manifest),
+            **_publication_metadata(done),
+            **newest_metadata(platform.ledger.newest_accepted(spec.full_name)),
+        },
+        data_version=content_version(accepted),
+    )
 
 
 def _asked_days(context: dg.AssetExecutionContext, manifest: Manifest) -> PartitionSet:

@@ -25,8 +25,10 @@ def build_definitions(settings: Settings) -> dg.Definitions:
 
 def assemble(platform: Platform, pyspark: PySparkResource) -> dg.Definitions:
     with warnings.catch_warnings():
-        # Backfill policies work and are locked to one version; the notice would come per asset.
+        # Backfill policies, and checks with partitions, work and are locked to one version; the
+        # notice would come per asset.
         warnings.simplefilter("ignore", dg.BetaWarning)
+        warnings.simplefilter("ignore", dg.PreviewWarning)
         return _assemble(platform, pyspark)
 
 

@@ -86,8 +86,7 @@ def open_launched_run(
     context: dg.AssetExecutionContext, platform: Platform, spec: TableSpec
 ) -> Manifest:
     """For staging: the planned run that the launch names, or else one that is planned now."""
-    is_published = _is_selected(context.run, table_key(spec.full_name))
-    publishes = step_days(context) if is_published else None
+    publishes = step_days(context) if publishes_too(context.run, spec) else None
     named = _named_run(context.run, platform, spec)
     if named is not None:
         return start_run(platform, named, publishes=publishes)
@@ -110,6 +109,11 @@ def find_launched_run(run: dg.DagsterRun, platform: Platform, spec: TableSpec) -
 def stages_too(run: dg.DagsterRun, spec: TableSpec) -> bool:
     """Whether this Dagster run also stages what it publishes."""
     return _is_selected(run, staging_key(spec))
+
+
+def publishes_too(run: dg.DagsterRun, spec: TableSpec) -> bool:
+    """Whether this Dagster run also publishes what it stages."""
+    return _is_selected(run, table_key(spec.full_name))
 
 
 def _is_selected(run: dg.DagsterRun, key: dg.AssetKey) -> bool:

@@ -49,6 +49,17 @@ def partition_metadata(accepted: AcceptedPartition) -> dict[str, Any]:
     }
 
 
+def newest_metadata(newest: AcceptedPartition | None) -> dict[str, Any]:
+    """How far what consumers see reaches, whichever days were published now."""
+    if newest is None:
+        return {}
+    return {
+        "accepted up to": newest.day.isoformat(),
+        "accepted at": dg.MetadataValue.timestamp(newest.accepted_at),
+        "accepted by": newest.run_id,
+    }
+
+
 def content_version(accepted: Iterable[AcceptedPartition]) -> dg.DataVersion:
     """Equal where the same days hold the same rows, so that equal content makes nothing downstream
     outdated. Dagster takes one for all days of a step: where one of them differs, all do."""

@@ -1,0 +1,81 @@
+"""The tables on a check's page: figures, the rows that fail, and how the figures were before."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import dagster as dg
+
+from backfill_platform.domain.measurements import Figure
+from backfill_platform.domain.verdicts import Verdict
+from backfill_platform.engine.look.figure_history import FigureLine
+from backfill_platform.engine.look.gate_story import GateStory, Trouble
+from backfill_platform.orchestration.check_words import show_instant
+
+_DAYS_SHOWN = 31
+_FIGURES_SHOWN = 12
+
+Tables = Mapping[str, dg.TableMetadataValue]
+
+
+def trouble_tables(story: GateStory, trouble: Trouble) -> Tables:
+    """The page sorts them by these names."""
+    day, history = story.verdict.day, trouble.history
+    tables = {
+        f"expected and found on {day}": _figures(story.verdict),
+        f"failing rows of {day}": trouble.failing_rows,
+        f"last accepted runs of {day}": _lines(history.names, history.of_runs),
+        f"last days up to {day}": _lines(history.names, history.of_days),
+    }
+    return {name: _table(rows) for name, rows in tables.items() if rows}
+
+
+def days_table(stories: Sequence[GateStory]) -> Tables:
+    rows = [
+        {
+            "day": str(story.verdict.day),
+            "verdict": story.verdict.outcome.value,
+            "expected": story.verdict.expected,
+            "found": story.verdict.found,
+        }
+        for story in stories[:_DAYS_SHOWN]
+    ]
+    left_over = len(stories) - _DAYS_SHOWN
+    if left_over > 0:
+        rows.append({"day": f"and {left_over} more", "verdict": "", "expected": "", "found": ""})
+    return {"days": _table(rows)}
+
+
+def _figures(verdict: Verdict) -> list[Mapping[str, str]]:
+    """One line where a gate counts nothing by name."""
+    if not verdict.figures:
+        return [{"expected": verdict.expected, "found": verdict.found}]
+    return [
+        {
+            "figure": f"{figure.name} of {figure.value}" if figure.value else figure.name,
+            "expected": figure.expected,
+            "found": figure.found,
+            "strays": "yes" if figure.strays else "",
+        }
+        for figure in verdict.figures[:_FIGURES_SHOWN]
+    ]
+
+
+def _lines(names: Sequence[str], lines: Iterable[FigureLine]) -> list[Mapping[str, str]]:
+    return [
+        {
+            "day": str(line.day),
+            "run": line.run_id,
+            "accepted": show_instant(line.accepted_at) if line.accepted_at else "not yet",
+            "rows": f"{line.rows:,}",
+            **{name: _said(figure) for name, figure in zip(names, line.figures, strict=True)},
+        }
+        for line in lines
+    ]
+
+
+def _said(figure: Figure | None) -> str:
+    return "not measured" if figure is None else f"{figure:,}"
+
+
+def _table(rows: Iterable[Mapping[str, Any]]) -> dg.TableMetadataValue:
+    return dg.MetadataValue.table([dg.TableRecord(dict(row)) for row in rows])
