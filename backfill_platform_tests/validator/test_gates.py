@@ -122,7 +122,6 @@ def test_a_check_that_nobody_measured_is_not_kept():
 @pytest.mark.parametrize(
     ("count", "says"),
     [
-        (0, "the day has no rows; "),
         (4, "the day has 4 rows and needs at least 5; "),
         (21, "the day has 21 rows and may have at most 20; "),
     ],
@@ -134,6 +133,15 @@ def test_a_day_with_fewer_or_more_rows_than_declared_says_both_numbers(count, sa
     )
     assert found.message.startswith(says)
     assert (found.expected, found.found) == ("5 to 20", str(count))
+
+
+def test_a_day_that_lost_all_its_rows_is_missing_and_says_so():
+    found = verdicts(staged=(replace(STAGED, row_count=0),))
+    assert {gate for gate, verdict in found.items() if not verdict.has_passed} == {
+        Gate.PARTITIONS_COMPLETE,
+        Gate.ROWS_PRESENT,
+    }
+    assert found[Gate.ROWS_PRESENT].message.startswith("the day has no rows; ")
 
 
 def test_rows_without_lineage_fail_their_gate_alone():

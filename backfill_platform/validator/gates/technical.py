@@ -10,10 +10,11 @@ from backfill_platform.validator.gates.wording import counted, listed, rows, sai
 
 def partitions_complete(facts: Facts, day: date) -> Found:
     expected = "staged or empty" if facts.rules.may_be_empty else "staged"
-    if day not in facts.staged:
+    rows_of_day = facts.staged[day].row_count if day in facts.staged else None
+    if rows_of_day is None or (rows_of_day == 0 and not facts.rules.may_be_empty):
         message = "the day is missing from staging; see that its input has arrived, and stage again"
         return Found(expected=expected, found="nothing", missing=message)
-    return Found(expected=expected, found="staged" if facts.staged[day].row_count else "empty")
+    return Found(expected=expected, found="staged" if rows_of_day else "empty")
 
 
 def rows_present(measured: PartitionMeasurement, rules: GateRules) -> Found:
