@@ -253,21 +253,21 @@ def _expected(text: str) -> tuple[ExpectedChange, ...]:
 
 def _references(given: Mapping[str, str], spec: TableSpec) -> dict[str, ReferenceChoice]:
     return {
-        use.name: _reference_choice(given[tags.REFERENCE_PREFIX + use.name])
+        use.name: parse_reference_choice(given[tags.REFERENCE_PREFIX + use.name])
         for use in spec.references
         if tags.REFERENCE_PREFIX + use.name in given
     }
 
 
-def _reference_choice(text: str) -> ReferenceChoice:
+def parse_reference_choice(text: str) -> ReferenceChoice:
     version, _, semantics = text.partition(":")
     try:
-        return ReferenceChoice(
-            version=version,
-            semantics=ReferenceSemantics(semantics or ReferenceSemantics.CORRECTED_TRUTH),
-        )
+        meaning = (semantics or ReferenceSemantics.CORRECTED_TRUTH).upper()
+        return ReferenceChoice(version=version or None, semantics=ReferenceSemantics(meaning))
     except ValueError as unknown:
         known = ", ".join(ReferenceSemantics)
-        raise PlanRefused(
-            (f"reference choice {text!r} must be `version:semantics` with one of {known}",)
-        ) from unknown
+        reason = (
+            f"reference choice {text!r} must be `version:semantics`, or `:semantics` where that "
+            f"chooses the version, with one of {known}"
+        )
+        raise PlanRefused((reason,)) from unknown

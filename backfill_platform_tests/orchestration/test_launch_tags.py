@@ -9,11 +9,13 @@ import pytest
 from dagster_pyspark import PySparkResource
 
 from backfill_platform.domain.errors import LaunchFailed
+from backfill_platform.domain.intents import ReferenceChoice
+from backfill_platform.domain.modes import ReferenceSemantics as S
 from backfill_platform.domain.quality import ExpectedChange, Tolerance
 from backfill_platform.domain.verdicts import Gate, GateSeverity
 from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.build import assemble
-from backfill_platform.orchestration.launches import read_intent
+from backfill_platform.orchestration.launches import parse_reference_choice, read_intent
 from backfill_platform.orchestration.local_runs import LocalDagster
 from backfill_platform.orchestration.materializations import run_metadata
 from backfill_platform_tests.planner.worlds import INTENT, plan
@@ -79,6 +81,18 @@ def test_tags_say_it_as_the_command_line_does_with_commas_between(told):
     assert intent.expected_changes == (
         ExpectedChange(measure="amount", least_percent=Decimal(-90), most_percent=Decimal(-60)),
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "choice"),
+    [
+        ("v1:CURRENT", ReferenceChoice(version="v1", semantics=S.CURRENT)),
+        ("v1", ReferenceChoice(version="v1", semantics=S.CORRECTED_TRUTH)),
+        (":as_recorded_then", ReferenceChoice(version=None, semantics=S.AS_RECORDED_THEN)),
+    ],
+)
+def test_a_tag_names_a_version_of_reference_data_or_lets_its_meaning_choose(text, choice):
+    assert parse_reference_choice(text) == choice
 
 
 @pytest.mark.parametrize(
