@@ -5,11 +5,19 @@ among identical rows. Two *different* rows of one event and source version both 
 break the key, and the gate on unique keys stops the day.
 """
 
-from datetime import date
+from datetime import date, timedelta
+from decimal import Decimal
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from backfill_platform.domain.quality import (
+    ROW_COUNT,
+    ChangeBound,
+    InstantBound,
+    Quality,
+    Tolerance,
+)
 from backfill_platform.domain.tables import FileSource, Input, Reconciliation, TableSpec
 from backfill_platform.domain.transforms import Frames, TransformContext, TransformVersion
 from backfill_platform.enforcement.contracts import CaseEvents, LandedCaseEvents
@@ -66,6 +74,31 @@ CASE_EVENTS_LANDING = FileSource(
     description="Case events as the jurisdictions' systems deliver them, by day of arrival.",
 )
 
+# Nothing arrives more than three weeks late, and nothing that has not happened yet: a system that
+# sends its local time as UTC gives itself away where its day begins before ours.
+LATEST = timedelta(days=22)
+END_OF_DAY = timedelta(days=1)
+
+_QUALITY = Quality(
+    rows_least=100,
+    rows_most=20_000_000,
+    instants=(
+        InstantBound(column="occurred_at", earliest=-LATEST, latest=END_OF_DAY),
+        InstantBound(
+            column="emitted_at", earliest=-LATEST, latest=END_OF_DAY + timedelta(minutes=1)
+        ),
+        # An amendment moves the effect of a decision by days, either way.
+        InstantBound(
+            column="effective_at",
+            earliest=-LATEST - timedelta(days=4),
+            latest=END_OF_DAY + timedelta(days=2),
+        ),
+    ),
+    # A loaded day is a fact: whoever loads it again with other rows has to say why.
+    changes=(ChangeBound(measure=ROW_COUNT, fall_percent=Decimal(0), rise_percent=Decimal(0)),),
+    late_rows=Tolerance(),
+)
+
 CASE_EVENTS = TableSpec(
     layer="bronze",
     name="case_events",
@@ -87,6 +120,8 @@ CASE_EVENTS = TableSpec(
     reconciliation=Reconciliation(
         from_inputs=_count_landed, from_output={"rows_arrived": "count(1)"}
     ),
+    quality=_QUALITY,
+    fresh_within_hours=36,
     owner="case-intake",
     description="Case events by day of arrival: a loaded day is a fact and does not change.",
 )

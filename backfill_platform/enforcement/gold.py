@@ -5,16 +5,19 @@ read as warm-up and never published.
 """
 
 from datetime import date
+from decimal import Decimal
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from backfill_platform.domain.partitions import Boundary
+from backfill_platform.domain.quality import ChangeBound, Quality, Relation
 from backfill_platform.domain.tables import Input, Reconciliation, TableSpec
 from backfill_platform.domain.transforms import Frames, TransformContext, TransformVersion
 from backfill_platform.enforcement.bronze import FIRST_DAY
 from backfill_platform.enforcement.contracts import SlaBreachesDaily
-from backfill_platform.enforcement.daily import one_row_per_day, within
-from backfill_platform.enforcement.lifecycle import CaseState
+from backfill_platform.enforcement.daily import within
+from backfill_platform.enforcement.lifecycle import CASE_CLASSES, JURISDICTIONS, CaseState
 
 CASES = "silver.case_sla_daily"
 _GROUP = ("business_date", "jurisdiction", "case_class")
@@ -60,8 +63,23 @@ def _counts() -> list[Column]:
 
 def _sum_cases(frames: Frames, context: TransformContext) -> DataFrame:
     cases = within(frames.inputs[CASES], "business_date", context.publish_days)
-    totals = cases.groupBy("business_date").agg(*_counts())
-    return one_row_per_day(totals, "business_date", context.publish_days)
+    return cases.groupBy("business_date", "jurisdiction").agg(*_counts())
+
+
+_QUALITY = Quality(
+    rows_least=len(JURISDICTIONS),
+    rows_most=len(JURISDICTIONS) * len(CASE_CLASSES),
+    relations=(Relation(name="cases", columns=_GROUP, to=CASES),),
+    changes=(
+        ChangeBound(
+            measure="breached_cases",
+            fall_percent=Decimal(30),
+            rise_percent=Decimal(40),
+            per=Boundary.MONTH,
+            at_least=Decimal(20),
+        ),
+    ),
+)
 
 
 SLA_BREACHES_DAILY = TableSpec(
@@ -89,7 +107,10 @@ SLA_BREACHES_DAILY = TableSpec(
             "breached_cases": "sum(breached_cases)",
             "paused_cases": "sum(paused_cases)",
         },
+        by=("jurisdiction",),
     ),
+    quality=_QUALITY,
+    fresh_within_hours=36,
     owner="regulatory-reporting",
     description="Daily counts of open, breached, newly breached and paused enforcement cases.",
 )

@@ -4,17 +4,28 @@ A live day holds what was known when it ended. A restatement also reads what arr
 thirty days, and so input and output ranges differ at both ends.
 """
 
-from datetime import date
+from collections.abc import Iterable
+from datetime import date, timedelta
+from decimal import Decimal
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from backfill_platform.domain.modes import ReferenceSemantics
+from backfill_platform.domain.partitions import Boundary
+from backfill_platform.domain.quality import (
+    ChangeBound,
+    InstantBound,
+    Measure,
+    Quality,
+    Relation,
+    Tolerance,
+)
 from backfill_platform.domain.tables import Input, Reconciliation, ReferenceUse, TableSpec
 from backfill_platform.domain.transforms import Frames, TransformContext, TransformVersion
 from backfill_platform.enforcement.bronze import FIRST_DAY
 from backfill_platform.enforcement.contracts import CaseSlaDaily
-from backfill_platform.enforcement.daily import one_row_per_day
+from backfill_platform.enforcement.jurisdiction_calendar import JurisdictionCalendar
 from backfill_platform.enforcement.lifecycle import EventType, Operation
 from backfill_platform.enforcement.reference.editions import RESTATED
 from backfill_platform.enforcement.sla.case_days import (
@@ -27,7 +38,8 @@ from backfill_platform.enforcement.sla.case_days import (
 
 
 def _count_cases(frames: Frames, context: TransformContext) -> DataFrame:
-    """Cases opened and closed on each day, by joins over openings and closings alone."""
+    """Cases opened and closed on each day in each jurisdiction, by joins over openings and closings
+    alone."""
     window = context.windows[EVENTS]
     marks = frames.inputs[EVENTS].where(
         F.col("event_type").isin(EventType.OPENED.value, EventType.CLOSED.value)
@@ -50,11 +62,10 @@ def _count_cases(frames: Frames, context: TransformContext) -> DataFrame:
         F.min(_instant_of(EventType.OPENED)).alias("opened_at"),
         F.collect_list(_instant_of(EventType.CLOSED)).alias("closings"),
     )
-    totals = cases.groupBy("business_date").agg(
+    return cases.groupBy("business_date", "jurisdiction").agg(
         F.count_if(F.to_date("opened_at") == F.col("business_date")).alias("cases_opened"),
         F.count_if(F.to_date(_closed_at()) == F.col("business_date")).alias("cases_closed"),
     )
-    return one_row_per_day(totals, "business_date", context.publish_days)
 
 
 def _latest_versions(known: DataFrame) -> DataFrame:
@@ -74,6 +85,57 @@ def _closed_at() -> Column:
     return F.array_min(F.filter("closings", lambda closing: closing >= F.col("opened_at")))
 
 
+def _jurisdictions(calendar: JurisdictionCalendar) -> Iterable[str]:
+    return calendar.jurisdictions
+
+
+_OPENED = -timedelta(days=70)  # what is read before a day, and how late it may arrive
+_DEADLINES = timedelta(days=120)
+_END_OF_DAY = timedelta(days=1)
+
+_QUALITY = Quality(
+    rows_least=100,
+    relations=(
+        Relation(name="jurisdiction", columns=("jurisdiction",), to=CALENDAR, known=_jurisdictions),
+    ),
+    # A day is a day in UTC. Whoever takes another midnight shows cases that closed on another day.
+    instants=(
+        InstantBound(column="opened_at", earliest=_OPENED, latest=_END_OF_DAY),
+        InstantBound(column="opened_on", earliest=_OPENED, latest=2 * _END_OF_DAY),
+        InstantBound(column="decided_at", earliest=_OPENED, latest=_END_OF_DAY),
+        InstantBound(column="closed_at", earliest=timedelta(0), latest=_END_OF_DAY),
+        InstantBound(column="due_at", earliest=_OPENED, latest=_DEADLINES),
+        InstantBound(column="breach_at", earliest=_OPENED, latest=_END_OF_DAY),
+    ),
+    measures=(
+        Measure(name="cases_by_state", expression="count(1)", by=("state",)),
+        Measure(name="active_cases", expression="count(1)", by=("jurisdiction",)),
+        Measure(name="breached_cases", expression="count_if(is_breached)", by=("jurisdiction",)),
+    ),
+    changes=(
+        ChangeBound(
+            measure="active_cases",
+            fall_percent=Decimal(10),
+            rise_percent=Decimal(15),
+            per=Boundary.MONTH,
+            at_least=Decimal(50),
+        ),
+        ChangeBound(
+            measure="breached_cases",
+            fall_percent=Decimal(30),
+            rise_percent=Decimal(40),
+            per=Boundary.MONTH,
+            at_least=Decimal(20),
+        ),
+    ),
+    late_rows=Tolerance(percent=Decimal(5)),
+    # Disputed in the demo's own data: both zones made a timely decision look late, or the reverse.
+    watched_keys=(
+        {"case_id": "AU-NS-250101-0000102"},
+        {"case_id": "US-CA-250106-0000053"},
+    ),
+)
+
 CASE_SLA_DAILY = TableSpec(
     layer="silver",
     name="case_sla_daily",
@@ -83,7 +145,7 @@ CASE_SLA_DAILY = TableSpec(
     schema=CaseSlaDaily,
     inputs=(Input(name=EVENTS, warm_up_days=45, late_days=30),),
     references=(
-        ReferenceUse(name=CALENDAR, version=RESTATED, semantics=ReferenceSemantics.CURRENT),
+        ReferenceUse(name=CALENDAR, version=RESTATED, semantics=ReferenceSemantics.CORRECTED_TRUTH),
     ),
     transform_name="case-sla-transform",
     transforms=(
@@ -107,7 +169,10 @@ CASE_SLA_DAILY = TableSpec(
             "cases_opened": "count_if(opened_today)",
             "cases_closed": "count_if(closed_today)",
         },
+        by=("jurisdiction",),
     ),
+    quality=_QUALITY,
+    fresh_within_hours=36,
     owner="regulatory-reporting",
     description="Active enforcement cases by business day: state, deadline, pauses and breach.",
 )

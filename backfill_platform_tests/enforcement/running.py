@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from backfill_platform.domain.modes import ExecutionMode, Knowledge
 from backfill_platform.domain.partitions import DayRange
@@ -96,18 +97,27 @@ def source_totals(
     """What the inputs say that a table must hold."""
     frames = Frames(inputs=inputs, references={"jurisdiction_calendar": CALENDAR})
     context = context_of(spec, days, knowledge, spec.transforms[-1].version)
-    return rows_of(spec.reconciliation.from_inputs(frames, context), spec.partition_column)
+    return _counted(spec, spec.reconciliation.from_inputs(frames, context))
 
 
-def output_totals(spec: TableSpec, output: DataFrame, days: DayRange) -> list[dict[str, Any]]:
-    """The same measures over what the transform gave; a day without rows counts as zero."""
-    measures = [f"{formula} AS {name}" for name, formula in spec.reconciliation.from_output.items()]
-    output.createOrReplaceTempView("staged")
-    day = spec.partition_column
-    query = f"SELECT {day}, {', '.join(measures)} FROM staged GROUP BY {day}"
-    found = {row[day]: row for row in rows_of(output.sparkSession.sql(query), day)}
-    empty = dict.fromkeys(spec.reconciliation.from_output, 0)
-    return [found.get(each, {day: each, **empty}) for each in days]
+def output_totals(spec: TableSpec, output: DataFrame) -> list[dict[str, Any]]:
+    """The same measures over what the transform gave."""
+    measures = [F.expr(formula).alias(name) for name, formula in _measures(spec).items()]
+    return _counted(spec, output.groupBy(*_parts(spec)).agg(*measures))
+
+
+def _counted(spec: TableSpec, totals: DataFrame) -> list[dict[str, Any]]:
+    """Parts of which nothing is counted need not be mentioned by either side."""
+    rows = rows_of(totals.select(*_parts(spec), *_measures(spec)), *_parts(spec))
+    return [row for row in rows if any(row[name] for name in _measures(spec))]
+
+
+def _parts(spec: TableSpec) -> tuple[str, ...]:
+    return (spec.partition_column, *spec.reconciliation.by)
+
+
+def _measures(spec: TableSpec) -> Mapping[str, str]:
+    return spec.reconciliation.from_output
 
 
 def bronze_frame(spark: SparkSession, events: Iterable[Delivered]) -> DataFrame:
@@ -117,6 +127,13 @@ def bronze_frame(spark: SparkSession, events: Iterable[Delivered]) -> DataFrame:
         for event in events
     ]
     return spark.createDataFrame(pa.Table.from_pylist(rows, schema=_BRONZE))
+
+
+def deliveries(bronze: DataFrame) -> list[Delivered]:
+    """As the oracle reads them."""
+    wanted = [name for name in Delivered.__dataclass_fields__ if name != "version"]
+    rows = rows_of(bronze.select(*wanted, F.col("source_version").alias("version")), "event_id")
+    return [Delivered(**row) for row in rows]
 
 
 def rows_of(frame: DataFrame, *order: str) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """The generator: each day from its seed alone, landed as a whole, spoiled and healed."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,6 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from backfill_platform.domain.partitions import DayRange
+from backfill_platform.domain.quality import InstantBound
+from backfill_platform.enforcement.bronze import CASE_EVENTS
 from backfill_platform.enforcement.landing.deliveries import arriving, whole_cohort
 from backfill_platform.enforcement.landing.files import (
     DayLandedDifferently,
@@ -102,6 +104,28 @@ def test_a_healed_day_is_the_day_before_its_poison(tmp_path: Path, kind: str) ->
     assert poison.name == f"poison-{kind}.parquet"
     assert heal_day(tmp_path, DAY) == (poison,)
     assert landed(tmp_path, DAY).equals(generate_day(1, DAY, 1_000))
+
+
+def test_a_system_in_local_time_sends_what_has_not_happened_yet(tmp_path: Path) -> None:
+    land_days(tmp_path, DAYS, 1, 1_000)
+    poisoned = pq.ParquetFile(poison_day(tmp_path, DAY, "local_time_as_utc")).read()
+    assert max(at.date() for at in poisoned["occurred_at"].to_pylist()) > DAY
+
+
+def test_a_column_too_many_stands_in_the_poisoned_file_alone(tmp_path: Path) -> None:
+    land_days(tmp_path, DAYS, 1, 1_000)
+    poisoned = pq.ParquetFile(poison_day(tmp_path, DAY, "extra_column")).read()
+    assert set(poisoned.column_names) - set(LANDED_SCHEMA.names) == {"risk_score"}
+
+
+@pytest.mark.parametrize("bound", CASE_EVENTS.quality.instants, ids=lambda bound: bound.column)
+def test_generated_instants_lie_within_the_bounds_that_bronze_declares(
+    big_day: pa.Table, bound: InstantBound
+) -> None:
+    start = datetime(DAY.year, DAY.month, DAY.day, tzinfo=UTC)
+    since = [at - start for at in big_day[bound.column].to_pylist() if at is not None]
+    assert bound.earliest <= min(since)
+    assert max(since) < bound.latest
 
 
 def test_an_unknown_poison_is_refused(tmp_path: Path) -> None:
