@@ -49,8 +49,8 @@ def corrections_of(spec: TableSpec, *, topic: str | None = None) -> TableSpec:
         retention_days=spec.retention_days,
         config=spec.config,
         may_be_empty=True,
-        # Computed by the original's transform, it sets as many rows aside.
-        quality=Quality(rejects_most=spec.quality.rejects_most),
+        # Computed by the original's transform, it sets as many rows aside, of days closed alike.
+        quality=Quality(rejects_most=spec.quality.rejects_most, watermark=spec.quality.watermark),
         announcement=announce_on(topic) if topic else None,
     )
 

@@ -8,6 +8,7 @@ else its chunk reads (test_no_cut_and_no_order_closes_a_window_early).
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import date, timedelta
 
 from backfill_platform.domain.findings import Check, Finding, Severity
@@ -28,59 +29,63 @@ def windows_complete(draft: Draft) -> Finding:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lack:
+    """Days of the run whose window lacks something of one input, and what."""
+
+    days: tuple[date, ...]
+    what: str
+
+
 def _notes(draft: Draft) -> Iterator[Note]:
-    waits = {used.name: _open_days(draft, used) for used in _inputs(draft)}
-    still = tuple(
-        _waits_for(draft, used, waits[used.name]) for used in _inputs(draft) if waits[used.name]
-    )
+    still_open = tuple(_late_days_to_come(draft))
     if draft.spec.quality.watermark is WatermarkPolicy.BY_COMPLETE_WINDOW:
-        holes = {used.name: _days_over_holes(draft, used) for used in _inputs(draft)}
-        lacking = tuple(_lacks(draft, used) for used in _inputs(draft) if holes[used.name])
-        kept_back = {day for days in (*waits.values(), *holes.values()) for day in days}
-        if kept_back:
-            yield Severity.REFUSE, _refusal(draft, (*still, *lacking), kept_back)
-    elif still:
-        days = PartitionSet.of_days({day for own in waits.values() for day in own})
+        lacks = (*still_open, *_holes_in_windows(draft))
+        if lacks:
+            yield Severity.REFUSE, _refusal(draft, lacks)
+    elif still_open:
+        days = _all_days(still_open)
         yield (
             Severity.WARN,
             f"the windows of {count_of(len(days), 'day')} are still open ({days}): "
-            f"{'; '.join(still)}. They are computed from what is there; what arrives later takes "
-            "another run",
+            f"{_all_that_lacks(still_open)}. They are computed from what is there; what arrives "
+            "later takes another run",
         )
 
 
-def _open_days(draft: Draft, used: Input) -> tuple[date, ...]:
-    settled = _settled_until(draft, used)
-    if settled is None:
-        return ()  # an input that holds nothing is refused as such
-    after = timedelta(days=input_window(used, draft.intent.knowledge).after_days)
-    return tuple(day for day in draft.intent.days if day + after > settled)
+def _late_days_to_come(draft: Draft) -> Iterator[_Lack]:
+    for used in _inputs(draft):
+        settled = _settled_until(draft, used)
+        after = timedelta(days=input_window(used, draft.intent.knowledge).after_days)
+        days = tuple(day for day in draft.intent.days if settled and day + after > settled)
+        if days:
+            yield _Lack(days=days, what=_waits_for(draft, used, until=days[-1] + after))
+
+
+def _holes_in_windows(draft: Draft) -> Iterator[_Lack]:
+    for used in _inputs(draft):
+        holes, window = _holes(draft, used), input_window(used, draft.intent.knowledge)
+        days = tuple(
+            day
+            for day in draft.intent.days
+            if not holes.isdisjoint(input_days(DayRange.of_day(day), window))
+        )
+        if days:
+            yield _Lack(days=days, what=f"{used.name} holds nothing for {name_days(holes)}")
 
 
 def _settled_until(draft: Draft, used: Input) -> date | None:
-    """The last day that has ended and has landed."""
+    """The last day that has ended and landed; an input that holds nothing is refused as such."""
     known, yesterday = draft.facts.inputs[used.name], draft.today - ONE_DAY
     if known.days_present is None:
         return None
     return yesterday if known.holds_later else min(known.days_present.span.last, yesterday)
 
 
-def _waits_for(draft: Draft, used: Input, days: tuple[date, ...]) -> str:
-    after = timedelta(days=input_window(used, draft.intent.knowledge).after_days)
-    until = days[-1] + after
+def _waits_for(draft: Draft, used: Input, *, until: date) -> str:
     if until >= draft.today:
         return f"{used.name} takes arrivals for them until {until} has ended"
     return f"{used.name} holds nothing yet of {until}, until which it takes arrivals for them"
-
-
-def _days_over_holes(draft: Draft, used: Input) -> tuple[date, ...]:
-    holes = _holes(draft, used)
-    window = input_window(used, draft.intent.knowledge)
-    return tuple(
-        day
-        for day in draft.intent.days
-        if not holes.isdisjoint(input_days(DayRange.of_day(day), window))
-    )
 
 
 def _holes(draft: Draft, used: Input) -> frozenset[date]:
@@ -94,19 +99,23 @@ def _holes(draft: Draft, used: Input) -> frozenset[date]:
     return frozenset(missing_days(expected, draft.facts.inputs[used.name].days_present))
 
 
-def _lacks(draft: Draft, used: Input) -> str:
-    return f"{used.name} holds nothing for {name_days(_holes(draft, used))}"
-
-
-def _refusal(draft: Draft, why: tuple[str, ...], kept_back: set[date]) -> str:
-    days = PartitionSet.of_days(kept_back)
-    closed = _whole_units(draft, kept_back)
+def _refusal(draft: Draft, lacks: tuple[_Lack, ...]) -> str:
+    days = _all_days(lacks)
+    closed = _whole_units(draft, set(days))
     now = f"plan {closed} now" if closed else "none of the days can be planned now"
     return (
         f"{draft.intent.table} is computed from complete windows alone, and those of "
-        f"{count_of(len(days), 'day')} are not complete ({days}): {'; '.join(why)}. Wait for "
-        f"that; {now}"
+        f"{count_of(len(days), 'day')} are not complete ({days}): {_all_that_lacks(lacks)}. Wait "
+        f"for that; {now}"
     )
+
+
+def _all_days(lacks: tuple[_Lack, ...]) -> PartitionSet:
+    return PartitionSet.of_days(day for lack in lacks for day in lack.days)
+
+
+def _all_that_lacks(lacks: tuple[_Lack, ...]) -> str:
+    return "; ".join(lack.what for lack in lacks)
 
 
 def _whole_units(draft: Draft, kept_back: set[date]) -> PartitionSet | None:

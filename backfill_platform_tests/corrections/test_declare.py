@@ -13,6 +13,7 @@ from backfill_platform.domain.contracts import DerivedContract
 from backfill_platform.domain.errors import DeclarationInvalid
 from backfill_platform.domain.modes import PublishMode
 from backfill_platform.domain.privacy import Privacy
+from backfill_platform.domain.quality import Quality, WatermarkPolicy
 from backfill_platform.domain.tables import Input
 from backfill_platform.enforcement.catalog import CATALOG
 from backfill_platform.enforcement.silver import CASE_SLA_DAILY
@@ -42,6 +43,12 @@ def test_the_corrections_stand_in_the_catalog_after_the_table_that_they_correct(
 def test_the_original_and_all_that_it_reads_is_read():
     assert CORRECTIONS.inputs == (*CASE_SLA_DAILY.inputs, Input(name="silver.case_sla_daily"))
     assert CORRECTIONS.references == CASE_SLA_DAILY.references
+
+
+def test_days_are_closed_by_the_policy_of_the_original():
+    by_window = Quality(watermark=WatermarkPolicy.BY_COMPLETE_WINDOW)
+    declared = corrections_of(replace(CASE_SLA_DAILY, quality=by_window))
+    assert declared.quality.watermark is WatermarkPolicy.BY_COMPLETE_WINDOW
 
 
 def test_every_version_of_the_transform_can_correct():
