@@ -4,7 +4,7 @@ It only counts; `gates` decides what the numbers mean. Nothing here runs once pe
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import reduce
 from typing import Any
@@ -21,6 +21,7 @@ from backfill_platform.validator.figures import exact, refuse_inexact
 from backfill_platform.validator.hashing import row_hash
 from backfill_platform.validator.measure_plan import MeasurePlan
 from backfill_platform.validator.privacy import count_private_rows, with_listed_subjects
+from backfill_platform.validator.relations import Related, count_orphans, with_relations
 
 _NULLS = "nulls__"
 _CHECKS = "checks__"
@@ -28,13 +29,16 @@ _MEASURES = "measures__"
 _PARTS = "parts__"
 _INSTANTS = "instants__"
 _PRIVATE = "private__"
+_ORPHANS = "orphans__"
 _DAY = "day"
 _MICROSECONDS_A_DAY = 86_400_000_000
 
 
-def measure_staged(rows: DataFrame, plan: MeasurePlan) -> tuple[PartitionMeasurement, ...]:
+def measure_staged(
+    rows: DataFrame, plan: MeasurePlan, related: Sequence[Related] = ()
+) -> tuple[PartitionMeasurement, ...]:
     parts = (
-        _of_each_day(rows, plan),
+        _of_each_day(rows, plan, related),
         _repeated_keys(rows, plan),
         *_by_dimension(rows, plan),
     )
@@ -47,9 +51,10 @@ def measure_staged(rows: DataFrame, plan: MeasurePlan) -> tuple[PartitionMeasure
     return tuple(_read(day, found[day], plan) for day in sorted(found))
 
 
-def _of_each_day(rows: DataFrame, plan: MeasurePlan) -> DataFrame:
+def _of_each_day(rows: DataFrame, plan: MeasurePlan, related: Sequence[Related]) -> DataFrame:
+    listed = with_listed_subjects(rows, plan.protection)
     return (
-        with_listed_subjects(rows, plan.protection)
+        with_relations(listed, related, plan.partition_column)
         .groupBy(F.col(plan.partition_column).alias(_DAY))
         .agg(
             F.count(F.lit(1)).alias("row_count"),
@@ -60,6 +65,7 @@ def _of_each_day(rows: DataFrame, plan: MeasurePlan) -> DataFrame:
             *_misplaced(plan),
             *_measures(plan.measures, _MEASURES),
             *_private_rows(plan),
+            *_orphans(related),
         )
     )
 
@@ -110,11 +116,11 @@ def _check_failures(contract: Contract) -> Iterator[Column]:
 def _misplaced(plan: MeasurePlan) -> Iterator[Column]:
     types = {column.name: column.type for column in plan.contract.columns}
     for bound in plan.instants:
-        outside = _outside(bound, types[bound.column], F.col(plan.partition_column))
+        outside = is_outside(bound, types[bound.column], F.col(plan.partition_column))
         yield F.count_if(outside).alias(_INSTANTS + bound.column)
 
 
-def _outside(bound: InstantBound, column_type: str, day: Column) -> Column:
+def is_outside(bound: InstantBound, column_type: str, day: Column) -> Column:
     """In whole microseconds since 1970, which no session's time zone changes."""
     column = F.col(bound.column)
     instant = _midnight(column) if column_type == "date" else F.unix_micros(column)
@@ -139,6 +145,11 @@ def _measures(measures: Iterable[Measure], prefix: str) -> Iterator[Column]:
 def _private_rows(plan: MeasurePlan) -> Iterator[Column]:
     for promise, counted in count_private_rows(plan.protection).items():
         yield counted.alias(_PRIVATE + promise)
+
+
+def _orphans(related: Iterable[Related]) -> Iterator[Column]:
+    for relation, counted in count_orphans(related).items():
+        yield counted.alias(_ORPHANS + relation)
 
 
 def _refuse_inexact(part: DataFrame, plan: MeasurePlan) -> None:
@@ -172,6 +183,7 @@ def _read(day: date, rows: Iterable[Row], plan: MeasurePlan) -> PartitionMeasure
         private_rows=_with_prefix(values, _PRIVATE),
         by_dimension=dict(parts),
         rows_without_lineage=values.get("rows_without_lineage"),
+        orphans=_with_prefix(values, _ORPHANS),
         misplaced_instants=_with_prefix(values, _INSTANTS),
     )
 

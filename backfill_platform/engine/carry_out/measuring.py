@@ -15,6 +15,7 @@ from backfill_platform.lakehouse.reading import read_latest
 from backfill_platform.validator.measure import measure_staged
 from backfill_platform.validator.measure_plan import MeasurePlan, plan_measurement
 from backfill_platform.validator.measure_source import measure_source
+from backfill_platform.validator.relations import InputDays, Related, find_related
 
 
 def measure_chunk(
@@ -22,10 +23,13 @@ def measure_chunk(
     spark: SparkSession,
     manifest: Manifest,
     days: DayRange,
+    frames: Frames,
     protection: Protection,
 ) -> tuple[PartitionMeasurement, ...]:
     rows = staged_rows(platform, spark, manifest, days)
-    measured = measure_staged(rows, measure_plan(platform, manifest, protection))
+    plan = measure_plan(platform, manifest, protection)
+    related = related_keys(platform, spark, manifest, frames)
+    measured = measure_staged(rows, plan, related)
     return with_day_facts(platform, manifest, days, measured, protection)
 
 
@@ -49,6 +53,26 @@ def measure_plan(platform: Platform, manifest: Manifest, protection: Protection)
         run_id=manifest.run_id,
         protection=protection,
     )
+
+
+def related_keys(
+    platform: Platform, spark: SparkSession, manifest: Manifest, frames: Frames
+) -> tuple[Related, ...]:
+    """What staged rows may refer to: the frames of the chunk, day by day within their windows."""
+    relations = platform.catalog.tables[manifest.target.table].quality.relations
+    inputs = {
+        pinned.name: InputDays(
+            column=_day_column(platform, pinned.name),
+            window=pinned.window,
+        )
+        for pinned in manifest.inputs
+    }
+    return find_related(spark, relations, frames, inputs)
+
+
+def _day_column(platform: Platform, name: str) -> str:
+    source = platform.catalog.sources.get(name)
+    return source.day_column if source else platform.catalog.tables[name].partition_column
 
 
 def staged_rows(

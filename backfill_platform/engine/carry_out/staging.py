@@ -111,7 +111,7 @@ def _work(
             merged = _compute(platform, manifest, transform, claim.days, frames, protection)
             if merged is not None:
                 keep_merge(platform, manifest.run_id, claim, merged.counts())
-            staged = measure_chunk(platform, spark, manifest, claim.days, protection)
+            staged = measure_chunk(platform, spark, manifest, claim.days, frames, protection)
             hold_chunk(platform, manifest)
         _finish(platform, manifest, claim, staged)
         return _judged(platform, manifest, claim.days, frames, claim.fencing_token, protection)
