@@ -12,6 +12,14 @@ from backfill_platform.lakehouse.delta_tables import LIBRARY_ERRORS, open_table
 from backfill_platform.lakehouse.latest import latest_dataset
 
 
+def newest_version(path: Path) -> int | None:
+    """Of a table that is none of the platform's, and need not be partitioned as those are."""
+    try:
+        return DeltaTable(str(path)).version()
+    except LIBRARY_ERRORS:
+        return None
+
+
 def read_version(
     path: Path, version: int, *, columns: Sequence[str], where: pc.Expression
 ) -> pa.Table | None:

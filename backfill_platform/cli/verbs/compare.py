@@ -119,10 +119,10 @@ def _asked(
     for column in columns:
         refuse_unknown_name(column, platform.catalog.contracts[table].column_names, what="--by")
     spec = platform.catalog.tables[table]
-    return columns, tuple(_watched_key(text, spec) for text in watch)
+    return columns, tuple(watched_key(text, spec) for text in watch)
 
 
-def _watched_key(text: str, spec: "TableSpec") -> dict[str, str]:
+def watched_key(text: str, spec: "TableSpec") -> dict[str, str]:
     pairs = [pair.partition("=") for pair in text.split(",")]
     if not all(name and sign and value for name, sign, value in pairs):
         raise typer.BadParameter(

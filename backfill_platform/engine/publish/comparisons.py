@@ -27,7 +27,7 @@ from backfill_platform.domain.tables import TableSpec
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.records import bundle, keep_record
 from backfill_platform.governance.privacy import private_columns
-from backfill_platform.lakehouse.delta_tables import open_table
+from backfill_platform.lakehouse.rows import newest_version
 
 _KIND = "comparison"
 _STAGED = frozenset({ChunkStatus.STAGED, ChunkStatus.VALIDATED, ChunkStatus.PUBLISHED})
@@ -60,7 +60,7 @@ def refuse_private(
     if private:
         raise PrivacyRefused(
             f"{private[0]} of {spec.full_name} is private, and a comparison by it would keep its "
-            f"values in the evidence; compare by another column, such as {spec.partition_column}"
+            f"values in the evidence; compare by other columns, such as {spec.partition_column}"
         )
 
 
@@ -72,15 +72,13 @@ def keep_comparison(
 ) -> KeptComparison:
     """Once its table is written: the record names the version that it left there."""
     path = platform.warehouse.diff_path(manifest.target.table, manifest.run_id)
-    table = open_table(path)
-    if table is None:
+    version = newest_version(path)
+    if version is None:
         raise EngineUnavailable(
             f"{path}: what run {manifest.run_id} would change was written there and is gone; check "
             f"the storage, then `backfill compare {manifest.run_id}` again"
         )
-    kept = KeptComparison(
-        differences=differences, path=path, version=table.version(), is_recorded=True
-    )
+    kept = KeptComparison(differences=differences, path=path, version=version, is_recorded=True)
     is_recorded = record_comparison(platform, manifest, chunks, kept)
     return replace(kept, is_recorded=is_recorded)
 
