@@ -58,9 +58,12 @@ COMPILERS: Mapping[str, Compile] = {
 
 def failing_rows(check: ColumnCheck) -> Column:
     """An aggregate that counts the rows which fail this check."""
+    return F.count_if(is_failing(check))
+
+
+def is_failing(check: ColumnCheck) -> Column:
     value = F.expr(check.value) if check.value else F.col(check.column)
-    passes = COMPILERS[check.check](value, check.arguments)
-    return F.count_if(~passes)
+    return ~COMPILERS[check.check](value, check.arguments)
 
 
 def _anchored(pattern: object) -> str:
