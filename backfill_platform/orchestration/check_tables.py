@@ -19,12 +19,12 @@ Tables = Mapping[str, dg.TableMetadataValue]
 
 def trouble_tables(story: GateStory, trouble: Trouble) -> Tables:
     """The page sorts them by these names."""
-    day, history = story.verdict.day, trouble.history
+    history = trouble.history
     tables = {
-        f"expected and found on {day}": _figures(story.verdict),
-        f"failing rows of {day}": trouble.failing_rows,
-        f"last accepted runs of {day}": _lines(history.names, history.of_runs),
-        f"last days up to {day}": _lines(history.names, history.of_days),
+        "expected and found": _figures(story.verdict),
+        "failing rows": trouble.failing_rows,
+        "last accepted runs": _lines(history.names, history.of_runs, "accepted"),
+        "last days": _lines(history.names, history.of_days, "day"),
     }
     return {name: _table(rows) for name, rows in tables.items() if rows}
 
@@ -42,15 +42,17 @@ def days_table(stories: Sequence[GateStory]) -> Tables:
     left_over = len(stories) - _DAYS_SHOWN
     if left_over > 0:
         rows.append({"day": f"and {left_over} more", "verdict": "", "expected": "", "found": ""})
-    return {"days": _table(rows)}
+    return {"judged days": _table(rows)}
 
 
 def _figures(verdict: Verdict) -> list[Mapping[str, str]]:
     """One line where a gate counts nothing by name."""
+    day = str(verdict.day)
     if not verdict.figures:
-        return [{"expected": verdict.expected, "found": verdict.found}]
+        return [{"day": day, "expected": verdict.expected, "found": verdict.found}]
     return [
         {
+            "day": day,
             "figure": f"{figure.name} of {figure.value}" if figure.value else figure.name,
             "expected": figure.expected,
             "found": figure.found,
@@ -60,17 +62,20 @@ def _figures(verdict: Verdict) -> list[Mapping[str, str]]:
     ]
 
 
-def _lines(names: Sequence[str], lines: Iterable[FigureLine]) -> list[Mapping[str, str]]:
+def _lines(names: Sequence[str], lines: Iterable[FigureLine], by: str) -> list[Mapping[str, str]]:
     return [
         {
-            "day": str(line.day),
-            "run": line.run_id,
-            "accepted": show_instant(line.accepted_at) if line.accepted_at else "not yet",
+            by: str(line.day) if by == "day" else _accepted(line),
             "rows": f"{line.rows:,}",
             **{name: _said(figure) for name, figure in zip(names, line.figures, strict=True)},
+            "run": line.run_id,
         }
         for line in lines
     ]
+
+
+def _accepted(line: FigureLine) -> str:
+    return show_instant(line.accepted_at) if line.accepted_at else "not yet"
 
 
 def _said(figure: Figure | None) -> str:

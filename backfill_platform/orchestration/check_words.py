@@ -1,4 +1,7 @@
-"""What stands at the top of a check's page, as Markdown: what broke, and what follows from it."""
+"""What stands at the top of a check's page: what broke, since when, and what is blocked.
+
+Plain text, for of the three places that show it only one knows Markdown.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -12,7 +15,6 @@ from backfill_platform.engine.look.gate_story import (
     GateStory,
     Standing,
     Trouble,
-    united,
 )
 
 _RANGES_SHOWN = 3
@@ -35,10 +37,10 @@ def worst_first(strays: Iterable[GateStory]) -> list[GateStory]:
 
 def describe_day(story: GateStory) -> str:
     verdict = story.verdict
-    about = f"**{_WORDS[verdict.outcome]}** on {verdict.day}"
+    about = f"{_WORDS[verdict.outcome]} on {verdict.day}"
     if story.trouble is None:
         return f"{about}: expected {verdict.expected}, found {verdict.found}."
-    return _describe(f"{about}: {verdict.message}.", story, story.trouble)
+    return f"{about}: {verdict.message}. Owner: {story.owner}."
 
 
 def describe_run(stories: Sequence[GateStory], *, days: int) -> str:
@@ -46,10 +48,10 @@ def describe_run(stories: Sequence[GateStory], *, days: int) -> str:
     strays = worst_first(story for story in stories if story.trouble)
     unjudged = f" {days - len(stories)} more are not judged yet." if days > len(stories) else ""
     if not strays:
-        return f"**Passed** on all {len(stories)} judged days.{unjudged}"
+        return f"Passed on all {len(stories)} judged days.{unjudged}"
     worst = strays[0].verdict
-    about = f"**{_counted(strays)}** of {days} days. {worst.day}: {worst.message}.{unjudged}"
-    return _describe(about, strays[0], united(strays))
+    said = f"{worst.day}: {worst.message}. Owner: {strays[0].owner}."
+    return f"{_counted(strays)} of {days} days.{unjudged} {said}"
 
 
 def describe_unjudged(gate: str, *, is_planned: bool) -> str:
@@ -67,21 +69,25 @@ def _counted(strays: Sequence[GateStory]) -> str:
     return said[0] + said[1:].lower()
 
 
-def _describe(about: str, story: GateStory, trouble: Trouble) -> str:
-    bullets = {
-        "Since": _since(trouble.since, story),
-        "Blocked": "; ".join(_blocked(trouble.blocked, story)),
-        "Do now": ", ".join(f"`{command}`" for command in trouble.commands),
-        "Owner": story.owner,
+def trouble_lines(story: GateStory, trouble: Trouble) -> Mapping[str, str]:
+    """The page sorts them by these names, which come before those of its tables."""
+    return {
+        "blocked": "; ".join(_blocked(trouble.blocked, story)),
+        "broken since": _since(trouble.since, story),
+        "do now": "; ".join(trouble.commands),
     }
-    return "\n".join([about, "", *(f"- **{name}:** {said}" for name, said in bullets.items())])
 
 
 def _since(since: FailingSince, story: GateStory) -> str:
-    when = show_instant(since.judged_at)
-    if since.run_id == story.run_id:
-        return f"this run, judged {when}; the gate passed before, or had nothing to judge"
-    return f"{when}, run `{since.run_id}`; {since.runs} runs in a row"
+    first = (
+        "this run"
+        if since.run_id == story.run_id
+        else f"{since.run_id}, {since.runs} runs in a row"
+    )
+    before = since.passed_before
+    return f"{show_instant(since.judged_at)}, {first}; " + (
+        f"{before} passed it" if before else "nobody judged it before"
+    )
 
 
 def _blocked(blocked: Blocked, story: GateStory) -> Iterator[str]:
@@ -89,7 +95,7 @@ def _blocked(blocked: Blocked, story: GateStory) -> Iterator[str]:
         is_published = story.standing is Standing.PUBLISHED
         yield "nothing, it is published" if is_published else "nothing"
         return
-    yield f"{story.table} {show_days(blocked.days)} stays as it is accepted"
+    yield f"not published: {story.table} {show_days(blocked.days)}"
     yield from map(_downstream, blocked.downstream[:_TABLES_SHOWN])
     left_over = len(blocked.downstream) - _TABLES_SHOWN
     if left_over > 0:
@@ -97,7 +103,7 @@ def _blocked(blocked: Blocked, story: GateStory) -> Iterator[str]:
 
 
 def _downstream(impact: Impact) -> str:
-    return f"{impact.table} {show_days(impact.days)} ({impact.owner}) gets nothing new"
+    return f"waiting for it: {impact.table} {show_days(impact.days)} ({impact.owner})"
 
 
 def show_days(days: PartitionSet) -> str:

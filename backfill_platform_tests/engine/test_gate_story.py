@@ -71,10 +71,10 @@ def test_a_gate_fails_since_the_first_of_an_unbroken_series_of_runs(platform, ju
 
 def test_a_run_in_which_it_passed_ends_the_series(platform, judge):
     judge("bad", FAILS)
-    judge("good", {}, publish=True)
+    good = judge("good", {}, publish=True)
     again = judge("bad again", FAILS)
     since = trouble(platform, again).since
-    assert (since.run_id, since.runs) == (again.run_id, 1)
+    assert (since.run_id, since.runs, since.passed_before) == (again.run_id, 1, good.run_id)
 
 
 def test_runs_that_were_judged_later_are_no_part_of_an_older_story(platform, judge):

@@ -144,29 +144,36 @@ def test_lists_of_checks_show_the_whole_run_and_not_its_last_day(dagster, judge)
     first = rows(dagster)[0]
     assert first.partition is None
     assert first.evaluation is not None
-    assert "Warning on 1** of 3 days" in (first.evaluation.description or "")
+    assert "Warning on 1 of 3 days" in (first.evaluation.description or "")
 
 
 def test_the_page_says_what_broke_since_when_what_is_blocked_and_what_to_do(dagster, judge):
     manifest = judge("held", HOLDS)
     with pytest.raises(LaunchFailed):
         launch(dagster, manifest)
-    said = newest(dagster, START.isoformat()).description or ""
-    assert "2 rows too many; correct the input" in said
-    assert "**Since:** this run" in said
-    assert f"**Blocked:** {BRONZE} {DAYS} stays as it is accepted; silver.totals" in said
-    assert f"`backfill review {manifest.run_id}`" in said
-    assert "**Owner:** meters" in said
+    told = newest(dagster, START.isoformat())
+    shown = {name: str(value.value) for name, value in told.metadata.items()}
+    said = f"Held for an owner's review on {START}: 2 rows too many; correct the input."
+    assert told.description == f"{said} Owner: meters."
+    assert shown["blocked"].startswith(f"not published: {BRONZE} {DAYS}; waiting for it: silver")
+    assert shown["broken since"].endswith(", this run; nobody judged it before")
+    assert shown["do now"].endswith(f"backfill review {manifest.run_id}")
 
 
 def test_the_page_shows_figures_accepted_runs_and_the_days_before_as_tables(dagster, judge):
     launch(dagster, judge("first", {}))
     launch(dagster, judge("odd", WARNS))
     shown = newest(dagster, START.isoformat()).metadata
-    (figure,) = table(shown, f"expected and found on {START}")
-    assert figure == {"figure": "rows", "expected": "0", "found": "2", "strays": "yes"}
-    assert [line["accepted"] for line in table(shown, f"last days up to {START}")] == ["not yet"]
-    assert len(table(shown, f"last accepted runs of {START}")) == 2
+    (figure,) = table(shown, "expected and found")
+    assert figure == {
+        "day": str(START),
+        "figure": "rows",
+        "expected": "0",
+        "found": "2",
+        "strays": "yes",
+    }
+    assert [line["day"] for line in table(shown, "last days")] == [str(START)]
+    assert len(table(shown, "last accepted runs")) == 2
 
 
 def test_a_check_says_what_its_gate_guards_and_what_follows_in_this_table(dagster):

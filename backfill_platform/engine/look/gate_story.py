@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from enum import StrEnum
+from itertools import takewhile
 
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.impacts import Impact
@@ -38,6 +39,7 @@ class FailingSince:
     run_id: RunId
     judged_at: datetime
     runs: int  # in the series, this one included
+    passed_before: RunId | None  # the run that it follows; nothing where nobody judged the day
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +61,7 @@ class Trouble:
     blocked: Blocked
     history: FigureHistory
     failing_rows: tuple[Mapping[str, str], ...]  # a few of them
-    commands: tuple[str, ...]  # what to type now
+    commands: tuple[str, ...]  # what to do now, one after the other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +78,7 @@ class GateStory:
 
 
 _COMMANDS: Mapping[Outcome, tuple[str, ...]] = {
-    Outcome.FAILED: ("backfill validate {run}", "backfill retry {run}"),
+    Outcome.FAILED: ("backfill validate {run}", "mend the cause", "backfill retry {run}"),
     Outcome.HELD: ("backfill compare {run}", "backfill review {run}"),
     Outcome.WARNED: ("backfill validate {run}",),
 }
@@ -196,13 +198,15 @@ def failing_since(judged: Iterable[Judgement], run_id: RunId, verdict: Verdict) 
     """`judged` has the newest first; what was judged after this run is another story."""
     series = [one for one in judged if (one.day, one.gate) == (verdict.day, verdict.gate)]
     own = next(place for place, one in enumerate(series) if one.run_id == run_id)
-    failing: list[Judgement] = []
-    for one in series[own:]:
-        if one.outcome is Outcome.PASSED:
-            break
-        failing.append(one)
-    first = failing[-1]
-    return FailingSince(run_id=first.run_id, judged_at=first.judged_at, runs=len(failing))
+    since = series[own:]
+    failing = [*takewhile(lambda one: one.outcome is not Outcome.PASSED, since)]
+    before = since[len(failing) :]
+    return FailingSince(
+        run_id=failing[-1].run_id,
+        judged_at=failing[-1].judged_at,
+        runs=len(failing),
+        passed_before=before[0].run_id if before else None,
+    )
 
 
 def _is_free(verdict: Verdict, standing: Standing) -> bool:
