@@ -285,6 +285,12 @@ def test_few_late_rows_are_within_the_tolerance():
     assert verdicts(late_rows=late)[Gate.LATE_DATA].has_passed
 
 
+def test_a_run_that_reads_less_than_the_accepted_one_has_no_late_rows():
+    fewer = {DAY: LateRows(computed_from=1000, arrived_since=-300)}
+    found = verdicts(late_rows=fewer)[Gate.LATE_DATA]
+    assert (found.outcome, found.found) == (Outcome.PASSED, "0 since, 1,000 before")
+
+
 @pytest.mark.parametrize("late_rows", [{}, {DAY: None}], ids=["left out", "not found out"])
 def test_late_rows_of_an_accepted_day_that_nobody_could_count_fail(late_rows):
     assert only(Gate.LATE_DATA, verdicts(late_rows=late_rows)).is_refusal
