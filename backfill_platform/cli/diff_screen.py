@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from backfill_platform.cli.figures import show_count, show_days
+from backfill_platform.cli.figures import show_count, show_days, show_seconds
 from backfill_platform.cli.plan_screen import heading, plain_table, sections
 from backfill_platform.cli.screens import change_table
 from backfill_platform.domain.changes import (
@@ -57,13 +57,16 @@ def _sections(
     found = differences.found
     yield "read", Text("\n".join(_what_was_read(differences)))
     yield "rows", Text(_rows(found.totals, differences.equal_rows))
-    for dimension in found.dimensions:
-        yield "", _dimension_table(dimension)
+    for dimension in found.dimensions if differences.changed_days else ():
+        yield "", _dimension_table(dimension, found.totals)
     if found.by_column:
         yield "columns", _column_table(found.by_column)
     moving = [one for one in found.drift if one.rows]
     if moving:
         yield "drift", _drift_table(moving)
+    totals = [*_totals(moving)]
+    if totals:
+        yield "totals", Text("\n".join(totals))
     if found.watched:
         yield "watched", _watched_table(found.watched)
     yield "largest", _largest(largest, found.largest)
@@ -94,9 +97,9 @@ def _rows(totals: ChangeCount, equal_rows: int) -> str:
     return f"{', '.join(counted)}, {totals.unchanged + equal_rows:,} the same"
 
 
-def _dimension_table(dimension: DimensionCounts) -> Group:
+def _dimension_table(dimension: DimensionCounts, total: ChangeCount) -> Group:
     shown = _most_changed(dimension.values)
-    table = change_table(shown, dimension=dimension.column)
+    table = change_table(shown, dimension=dimension.column, total=total)
     more = len(dimension.values) - len(shown) + dimension.more_values
     if not more:
         return Group(table)
@@ -121,37 +124,52 @@ def _column_table(by_column: Mapping[str, int]) -> Table:
 
 def _drift_table(moving: Sequence[ColumnDrift]) -> Table:
     table = plain_table()
-    table.add_column("column")
-    for name in ("rows", "sum of changes", "absolute", "greatest", "mean", "before", "after"):
-        table.add_column(name, justify="right")
+    table.add_column("column", overflow="fold")
+    for name in ("rows", "sum of changes", "absolute", "greatest", "mean"):
+        table.add_column(name, justify="right", overflow="fold")
     for one in moving:
-        rounded = "" if one.is_exact else " (rounded)"
         table.add_row(
-            f"{one.column}{rounded}",
+            f"{one.column}{'' if one.is_exact else ' (rounded)'}",
             f"{one.rows:,}",
             _signed(one.sum_of_differences, one.unit),
-            _number(one.sum_of_absolute_differences, one.unit),
+            _amount(one.sum_of_absolute_differences, one.unit),
             _signed(one.greatest_difference, one.unit),
-            _signed(one.mean_difference, one.unit),
-            _number(one.total_before, one.unit),
-            _number(one.total_after, one.unit),
+            _signed(_rounded(one.mean_difference), one.unit),
         )
     return table
 
 
-def _number(figure: Decimal | None, unit: DriftUnit, sign: str = "") -> str:
+def _totals(moving: Sequence[ColumnDrift]) -> Iterator[str]:
+    """Of numbers alone: instants and dates have none."""
+    for one in moving:
+        if one.unit is DriftUnit.NUMBER:
+            before, after = (
+                _amount(side, one.unit) for side in (one.total_before, one.total_after)
+            )
+            yield f"{one.column}: {before} → {after}"
+
+
+def _rounded(mean: Decimal | None) -> Decimal | None:
+    """To hundredths, where that is not all there is."""
+    return round(mean, 2) if mean is not None and abs(mean) >= 1 else mean
+
+
+def _signed(figure: Decimal | None, unit: DriftUnit) -> str:
+    sign = "" if not figure else "+" if figure > 0 else "-"
+    return f"{sign}{_amount(None if figure is None else abs(figure), unit)}"
+
+
+def _amount(figure: Decimal | None, unit: DriftUnit) -> str:
     if figure is None:
         return "–"
-    text = f"{figure:{sign},f}"
+    if unit is DriftUnit.SECONDS and figure >= 1:
+        return show_seconds(float(figure))
+    text = f"{figure:,f}"
     short = text.rstrip("0").rstrip(".") if "." in text else text
     return f"{short} {_UNITS[unit]}".rstrip()
 
 
 _UNITS = {DriftUnit.NUMBER: "", DriftUnit.DAYS: "d", DriftUnit.SECONDS: "s"}
-
-
-def _signed(figure: Decimal | None, unit: DriftUnit) -> str:
-    return _number(figure, unit, "+")
 
 
 def _watched_table(watched: Sequence[WatchedKey]) -> Table:

@@ -26,12 +26,10 @@ def verdict_table(verdicts: Sequence[Verdict]) -> Table:
     return table
 
 
-def change_table(changes: Sequence[ChangeCount], *, dimension: str) -> Table:
+def change_table(changes: Sequence[ChangeCount], *, dimension: str, total: ChangeCount) -> Table:
+    """`total` is of all values, also of those that are not shown."""
     table = Table(title=f"by {dimension}", title_justify="left", show_footer=True)
-    totals = {
-        name: sum(getattr(change, name) for change in changes)
-        for name in ("added", "removed", "changed", "unchanged")
-    }
+    totals = {name: getattr(total, name) for name in ("added", "removed", "changed", "unchanged")}
     table.add_column(dimension, footer="all")
     for name, total in totals.items():
         table.add_column(name, justify="right", footer=f"{total:,}")

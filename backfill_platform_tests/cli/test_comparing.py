@@ -96,7 +96,8 @@ def test_an_owner_reads_on_one_screen_what_would_change(
     path = platform.warehouse.diff_path(BRONZE, manifest.run_id)
     assert answer.exit_code == 0
     assert "day=2025-01-01 meter=a changed amount: 2000 → 750" in lines
-    assert "amount 1 -1,250 1,250 -1,250 -1,250 2,000 750" in lines
+    assert "amount 1 -1,250 1,250 -1,250 -1,250" in lines
+    assert "amount: 2,000 → 750" in lines
     assert "meter=z missing on both sides" in lines
     assert "and 2 more values" in lines
     assert f'DeltaTable("{path}", version=0)' in answer.stdout

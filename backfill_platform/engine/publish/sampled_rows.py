@@ -5,6 +5,7 @@ Invariant: no value of a private column leaves here
 """
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow.compute as pc
@@ -73,5 +74,7 @@ def _changed(name: str, before: str, after: str) -> ChangedValue:
 
 
 def _text(value: object) -> str:
+    if isinstance(value, datetime):
+        value = f"{value.astimezone(UTC).replace(tzinfo=None)}Z"
     text = "" if value is None else str(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
