@@ -5,7 +5,7 @@ refused before anything has happened, does not wait for it.
 """
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from backfill_platform.engine.platform import Platform
 
     Tables = Mapping[str, Iterable[date]]
+    Days = Mapping[str, Collection[date]]
 
 
 class Catalog(StrEnum):
@@ -44,13 +45,24 @@ def tell_dagster(platform: "Platform", tables: "Tables") -> Telling:
     return _guarded(tell)
 
 
-def count_untold(platform: "Platform", tables: "Tables") -> Telling:
-    """How many partitions `tell_dagster` would tell."""
+def tell_dagster_all(platform: "Platform", tables: "Days") -> Telling:
+    """How partitions were judged, too, where it does not show that."""
+
+    def tell() -> int:
+        from backfill_platform.orchestration.check_following import follow_all_here
+
+        return follow_all_here(platform, tables)
+
+    return _guarded(tell)
+
+
+def count_untold(platform: "Platform", tables: "Days") -> Telling:
+    """How many partitions `tell_dagster_all` would tell."""
 
     def count() -> int:
-        from backfill_platform.orchestration.following import count_behind_here
+        from backfill_platform.orchestration.check_following import count_behind_here
 
-        return count_behind_here(platform.ledger, tables)
+        return count_behind_here(platform, tables)
 
     return _guarded(count)
 

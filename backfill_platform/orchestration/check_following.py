@@ -6,7 +6,7 @@ Dagster. As in `following`, what has to be told is derived from the ledger alone
 Invariant: following twice tells nothing new (test_following_checks_twice_tells_nothing_new).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import date
 
 import dagster as dg
@@ -19,6 +19,7 @@ from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.look.gate_story import GateStory, read_gate_stories
 from backfill_platform.engine.platform import Platform
 from backfill_platform.orchestration.check_results import JUDGED_AT, RUN, STANDING
+from backfill_platform.orchestration.following import find_behind, follow
 from backfill_platform.orchestration.keys import staging_key
 from backfill_platform.orchestration.partition_checks import (
     PAGE,
@@ -27,17 +28,50 @@ from backfill_platform.orchestration.partition_checks import (
     find_judged,
 )
 
+Tables = Mapping[str, Collection[date]]
+
 Mark = tuple[object, ...]  # of a verdict: whose it is, and what has become of it
 
 _AT_WORK: Mark = ("a Dagster run is at work on it",)
+
+
+def follow_all_here(platform: Platform, tables: Tables) -> int:
+    """What is accepted and how it was judged, in the instance of this process's environment; how
+    many partitions had to be told something."""
+    with dg.DagsterInstance.get() as instance:
+        return sum(
+            len(
+                {
+                    *follow(instance, platform, *of_table),
+                    *follow_checks(instance, platform, *of_table),
+                }
+            )
+            for of_table in tables.items()
+        )
+
+
+def count_behind_here(platform: Platform, tables: Tables) -> int:
+    """How many partitions `follow_all_here` would tell."""
+    with dg.DagsterInstance.get() as instance:
+        return sum(len(_behind(instance, platform, *of_table)) for of_table in tables.items())
+
+
+def _behind(
+    instance: dg.DagsterInstance, platform: Platform, table: str, days: Collection[date]
+) -> set[date]:
+    accepted = find_behind(instance, platform.ledger, table, days)
+    judged = find_checks_behind(instance, platform, table, days)
+    return {one.day for one in accepted} | {story.verdict.day for story in judged}
 
 
 def follow_checks(
     instance: dg.DagsterInstance, platform: Platform, table: str, days: Iterable[date]
 ) -> tuple[date, ...]:
     """The partitions of which something had to be told; what strays is told last."""
-    spec = platform.catalog.tables[table]
     behind = find_checks_behind(instance, platform, table, days)
+    if not behind:
+        return ()
+    spec = platform.catalog.tables[table]
     told = sorted(behind, key=lambda story: not story.verdict.has_passed)
     judged = find_judged(instance, spec, {story.verdict.day for story in told})
     for said in evaluate_days(spec, told, judged, platform.evidence):
@@ -51,7 +85,9 @@ def find_checks_behind(
     instance: dg.DagsterInstance, platform: Platform, table: str, days: Iterable[date]
 ) -> tuple[GateStory, ...]:
     """Newest verdicts of which Dagster says something else, or nothing."""
-    spec = platform.catalog.tables[table]
+    spec = platform.catalog.tables.get(table)
+    if spec is None:  # not declared any more, so it has no check either
+        return ()
     newest = _newest_stories(platform, table, days)
     shown = {gate: _shown(instance, spec, gate, newest) for gate in spec.gates}
     return tuple(

@@ -2,9 +2,9 @@
 what is blocked.
 
 The page shows the description above everything else, then the metadata in the order of their names.
-Yellow (WARN) is what fails nothing by itself: a warning, and what an owner has to
-review, which the publisher refuses until then. The page's strip of days knows no yellow: there
-every day that did not pass is red.
+Yellow (WARN) is what fails nothing by itself: a warning, and what an owner has to review, which the
+publisher refuses until then. The page's strip of days knows no yellow: every day that did not pass
+is red there.
 """
 
 from collections.abc import Mapping, Sequence

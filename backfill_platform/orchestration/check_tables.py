@@ -5,6 +5,7 @@ from typing import Any
 
 import dagster as dg
 
+from backfill_platform.domain.failing_rows import FailingRow
 from backfill_platform.domain.measurements import Figure
 from backfill_platform.domain.verdicts import Verdict
 from backfill_platform.engine.look.figure_history import FigureLine
@@ -22,7 +23,7 @@ def trouble_tables(story: GateStory, trouble: Trouble) -> Tables:
     history = trouble.history
     tables = {
         "expected and found": _figures(story.verdict),
-        "failing rows": trouble.failing_rows,
+        "failing rows": [_failing(row) for row in trouble.failing_rows],
         "last accepted runs": _lines(history.names, history.of_runs, "accepted"),
         "last days": _lines(history.names, history.of_days, "day"),
     }
@@ -60,6 +61,14 @@ def _figures(verdict: Verdict) -> list[Mapping[str, str]]:
         }
         for figure in verdict.figures[:_FIGURES_SHOWN]
     ]
+
+
+def _failing(row: FailingRow) -> Mapping[str, str]:
+    return {"check": row.check, "key": _pairs(row.key), "found": _pairs(row.found)}
+
+
+def _pairs(values: Mapping[str, str | None]) -> str:
+    return ", ".join(f"{name}={'null' if one is None else one}" for name, one in values.items())
 
 
 def _lines(names: Sequence[str], lines: Iterable[FigureLine], by: str) -> list[Mapping[str, str]]:

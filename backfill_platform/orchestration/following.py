@@ -46,12 +46,6 @@ def follow_here(platform: Platform, tables: Mapping[str, Iterable[date]]) -> int
         return sum(len(follow(instance, platform, *of_table)) for of_table in tables.items())
 
 
-def count_behind_here(ledger: Ledger, tables: Mapping[str, Iterable[date]]) -> int:
-    """How many partitions `follow_here` would tell."""
-    with dg.DagsterInstance.get() as instance:
-        return sum(len(find_behind(instance, ledger, *of_table)) for of_table in tables.items())
-
-
 def follow(
     instance: dg.DagsterInstance, platform: Platform, table: str, days: Iterable[date]
 ) -> tuple[date, ...]:

@@ -14,10 +14,10 @@ from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.modes import RunKind
 from backfill_platform.domain.runs import RunRecord
 from backfill_platform.engine.platform import Platform
-from backfill_platform.orchestration.keys import table_key
+from backfill_platform.orchestration.keys import staging_key, table_key
 from backfill_platform.settings import dagster_environment, load_settings
 from backfill_platform_tests.cli.conftest import Call
-from backfill_platform_tests.engine.by_hand import run_by_hand
+from backfill_platform_tests.engine.by_hand import run_by_hand, stage_by_hand
 from backfill_platform_tests.readings import BRONZE
 
 PROGRAM = """
@@ -134,19 +134,32 @@ def test_a_recovery_tells_what_dagster_missed(call, platform, published, broken)
     call(*arguments(published))
     broken.unlink()
     answer = call("recover", rollback_of(platform).run_id, "--confirm")
-    assert "Dagster, done: tell it what is accepted of 3 partitions" in answer.stdout
+    assert "Dagster, done: tell it of 3 partitions what is accepted" in answer.stdout
     assert accepted_runs() == {rollback_of(platform).run_id}
 
 
 def test_a_recovery_of_all_runs_tells_of_all_their_tables(call, published, storage):
     answer = call("recover", "--confirm")
-    assert "tell it what is accepted of 3 partitions" in answer.stdout
+    assert "tell it of 3 partitions what is accepted" in answer.stdout
     assert accepted_runs() == {published.run_id}
+
+
+def test_a_recovery_tells_how_days_were_judged_that_nobody_published(
+    call, platform, planned, storage
+):
+    stage_by_hand(platform, planned, dict.fromkeys(planned.target.partitions, ("a",)))
+    assert "tell it of 3 partitions" in call("recover", "--confirm").stdout
+    key = dg.AssetCheckKey(staging_key(platform.catalog.tables[BRONZE]), "key_unique")
+    with dg.DagsterInstance.get() as instance:
+        told = instance.event_log_storage.get_asset_check_execution_history(key, limit=10)
+    days = [day.isoformat() for day in planned.target.partitions]
+    assert [one.partition for one in reversed(told)] == [*days, None]
+    assert "Dagster" not in call("recover", "--confirm").stdout
 
 
 def test_a_look_at_a_recovery_tells_dagster_nothing(call, published, storage):
     answer = call("recover", "--dry-run")
-    assert "Dagster, would be done: tell it what is accepted of 3 partitions" in answer.stdout
+    assert "Dagster, would be done: tell it of 3 partitions what is accepted" in answer.stdout
     assert accepted_runs() == set()
 
 

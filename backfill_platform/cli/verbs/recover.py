@@ -1,9 +1,10 @@
 """Verb `recover`: finishes what a crash left half done, as the target's log decides. No JVM.
 
-At last Dagster is told, where there is one, what is accepted now and it does not show.
+At last Dagster is told, where there is one, what is accepted now, and how it was judged, where it
+does not show that.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +20,7 @@ from backfill_platform.cli.output import emit, show
 from backfill_platform.cli.telling_dagster import (
     Telling,
     count_untold,
-    tell_dagster,
+    tell_dagster_all,
     warn_if_untold,
 )
 from backfill_platform.domain.plain import to_plain
@@ -65,19 +66,24 @@ def _act(platform: "Platform", run_id: "RunId | None", *, as_json: bool) -> None
     from backfill_platform.engine.recover import recovering
 
     found = recovering.recover(platform, run_id)
-    told = tell_dagster(platform, _tables(platform, run_id))
+    told = tell_dagster_all(platform, _tables(platform, run_id))
     _tell(found, told, run_id, done=True, as_json=as_json)
 
 
-def _tables(platform: "Platform", run_id: "RunId | None") -> "dict[str, Iterable[date]]":
-    """Of a run its own days; else all that was ever accepted, in the tables of the newest runs."""
+def _tables(platform: "Platform", run_id: "RunId | None") -> "dict[str, Collection[date]]":
+    """Of a run its own days; else all that the newest runs may have touched, and all that was ever
+    accepted in their tables."""
     from backfill_platform.engine.recover.recovering import NEWEST
 
     if run_id is not None:
         record = platform.ledger.run(run_id)
-        return {record.table: record.days or ()}
-    tables = sorted({run.table for run in platform.ledger.runs(limit=NEWEST)})
-    return {table: platform.ledger.table_history(table) for table in tables}
+        return {record.table: tuple(record.days or ())}
+    days: dict[str, set[date]] = {}
+    for run in platform.ledger.runs(limit=NEWEST):
+        days.setdefault(run.table, set()).update(run.days or ())
+    return {
+        table: days[table] | set(platform.ledger.table_history(table)) for table in sorted(days)
+    }
 
 
 def _tell(
@@ -113,7 +119,7 @@ def _screen(
     lines = [line for one in found if run_id or not one.is_well for line in _lines(one, when)]
     if dagster.partitions:
         count = show_count(dagster.partitions, "partition")
-        lines.append(Text(f"Dagster, {when}: tell it what is accepted of {count}"))
+        lines.append(Text(f"Dagster, {when}: tell it of {count} what is accepted, how judged"))
     if run_id is None:
         well = sum(one.is_well for one in found)
         lines.append(Text(f"{well:,} of {show_count(len(found), 'run')} are well."))

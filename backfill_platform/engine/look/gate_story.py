@@ -10,6 +10,7 @@ from datetime import date, datetime
 from enum import StrEnum
 from itertools import takewhile
 
+from backfill_platform.domain.failing_rows import FailingRow
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.impacts import Impact
 from backfill_platform.domain.judgements import Judgement
@@ -19,9 +20,12 @@ from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.quality import USUAL_SEVERITY
 from backfill_platform.domain.reviews import held_days, without_review
 from backfill_platform.domain.verdicts import Gate, GateSeverity, Outcome, Verdict
+from backfill_platform.engine.look.failing import read_failing
 from backfill_platform.engine.look.figure_history import FigureHistory, read_figure_history
 from backfill_platform.engine.platform import Platform
 from backfill_platform.planner.impact import downstream_impact
+
+_ROWS_SHOWN = 5
 
 
 class Standing(StrEnum):
@@ -60,7 +64,7 @@ class Trouble:
     since: FailingSince
     blocked: Blocked
     history: FigureHistory
-    failing_rows: tuple[Mapping[str, str], ...]  # a few of them
+    failing_rows: tuple[FailingRow, ...]  # a few of them
     commands: tuple[str, ...]  # what to do now, one after the other
 
 
@@ -182,16 +186,26 @@ def _read_troubles(
     judged = platform.ledger.judgements(table, days, gates)
     blocked = _blocked_by_day(platform, manifest, strays)
     histories = read_figure_history(platform.ledger, manifest, strays)
+    failing = _read_failing(platform, manifest, days)
     return {
         (one.day, one.gate): Trouble(
             since=failing_since(judged, manifest.run_id, one),
             blocked=NOTHING_BLOCKED if _is_free(one, standings[one.day]) else blocked[one.day],
             history=histories[one.day, one.gate],
-            failing_rows=(),
+            failing_rows=failing.get((one.day, one.gate), ())[:_ROWS_SHOWN],
             commands=_commands(one, standings[one.day], manifest.run_id),
         )
         for one in strays
     }
+
+
+def _read_failing(
+    platform: Platform, manifest: Manifest, days: Iterable[date]
+) -> Mapping[tuple[date, Gate], tuple[FailingRow, ...]]:
+    found: dict[tuple[date, Gate], tuple[FailingRow, ...]] = {}
+    for row in read_failing(platform, manifest.run_id, PartitionSet.of_days(days)):
+        found[row.day, row.gate] = (*found.get((row.day, row.gate), ()), row)
+    return found
 
 
 def failing_since(judged: Iterable[Judgement], run_id: RunId, verdict: Verdict) -> FailingSince:
