@@ -3,18 +3,26 @@
 Whoever publishes reads the stored verdicts again.
 """
 
+from collections.abc import Mapping
+from datetime import date
+
 from backfill_platform.domain.manifests import Manifest
+from backfill_platform.domain.measurements import PartitionMeasurement
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.privacy import Protection
 from backfill_platform.domain.transforms import Frames
-from backfill_platform.domain.verdicts import Verdict
+from backfill_platform.domain.verdicts import Gate, Verdict
+from backfill_platform.engine.carry_out.accepted_figures import accepted_figures
+from backfill_platform.engine.carry_out.late_rows import late_rows
 from backfill_platform.engine.carry_out.measuring import measure_inputs
 from backfill_platform.engine.carry_out.progress import advance_run, fail_run
+from backfill_platform.engine.carry_out.run_rules import run_rules
+from backfill_platform.engine.carry_out.samples import keep_failing_rows
 from backfill_platform.engine.consent.consents import hold_for_publication
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.records import keep_verdicts
 from backfill_platform.validator.gates.judging import judge
-from backfill_platform.validator.gates.rules import build_rules
+from backfill_platform.validator.gates.rules import GateRules, LateRows
 
 
 def judge_chunk(
@@ -25,17 +33,38 @@ def judge_chunk(
     fencing_token: int,
     protection: Protection,
 ) -> tuple[Verdict, ...]:
-    spec = platform.catalog.tables[manifest.target.table]
-    source = measure_inputs(platform, manifest, days, frames, protection)
+    rules = run_rules(platform, manifest, protection)
     staged = platform.ledger.measurements(manifest.run_id, days)
-    contract = platform.catalog.contracts[spec.full_name]
-    rules = build_rules(spec, contract, manifest.validation, protection.promises)
-    verdicts = judge(days, staged, source, rules)
+    verdicts = judge(
+        days,
+        staged,
+        measure_inputs(platform, manifest, days, frames, protection),
+        rules,
+        accepted=_accepted(platform, manifest, days, frames, rules),
+        late_rows=_late_rows(platform, manifest, days, rules),
+    )
+    keep_failing_rows(platform, manifest, days, frames, staged, verdicts, protection)
     platform.ledger.record_verdicts(
         manifest.run_id, days, verdicts, now=platform.clock(), fencing_token=fencing_token
     )
     _keep_verdicts(platform, manifest, days, verdicts)
     return verdicts
+
+
+def _accepted(
+    platform: Platform, manifest: Manifest, days: DayRange, frames: Frames, rules: GateRules
+) -> Mapping[date, PartitionMeasurement | None]:
+    """Only where a gate asks for it: it may take a Spark action."""
+    if Gate.CHANGE_EXPECTED not in rules.gates:
+        return {}
+    spark = next(iter(frames.inputs.values())).sparkSession
+    return accepted_figures(platform, spark, manifest, days, rules)
+
+
+def _late_rows(
+    platform: Platform, manifest: Manifest, days: DayRange, rules: GateRules
+) -> Mapping[date, LateRows | None]:
+    return late_rows(platform, manifest, days) if Gate.LATE_DATA in rules.gates else {}
 
 
 def _keep_verdicts(

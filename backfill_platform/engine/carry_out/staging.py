@@ -6,7 +6,7 @@ The verdicts are stored and not acted upon: whoever publishes reads them again.
 from contextlib import suppress
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from backfill_platform.domain.chunks import ChunkCounts, ChunkDone, ClaimedChunk
 from backfill_platform.domain.errors import ChunkRefused, LostRace
@@ -20,7 +20,9 @@ from backfill_platform.domain.transforms import Frames, TransformVersion
 from backfill_platform.domain.verdicts import Verdict
 from backfill_platform.engine.carry_out.boundaries import refuse_cut
 from backfill_platform.engine.carry_out.claims import claim_chunk
+from backfill_platform.engine.carry_out.computing import compute_days
 from backfill_platform.engine.carry_out.deployment import pinned_transform
+from backfill_platform.engine.carry_out.examining import examine_first
 from backfill_platform.engine.carry_out.frames import chunk_frames
 from backfill_platform.engine.carry_out.judging import judge_chunk
 from backfill_platform.engine.carry_out.leases import kept_lease
@@ -32,14 +34,9 @@ from backfill_platform.engine.deletions import run_protection
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.records import keep_merge
-from backfill_platform.executor.merging import Merged, merge_by_key
-from backfill_platform.executor.protecting import protect_frames, protect_rows
-from backfill_platform.executor.staging import (
-    chunk_context,
-    compute_chunk,
-    with_lineage,
-    write_chunk,
-)
+from backfill_platform.executor.merging import Merged
+from backfill_platform.executor.protecting import protect_frames
+from backfill_platform.executor.staging import write_chunk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +48,8 @@ class StagedChunk:
 
     @property
     def has_passed(self) -> bool:
-        return all(verdict.has_passed for verdict in self.verdicts)
+        """What is held or warned of is staged for good; whether it is published is asked later."""
+        return not any(verdict.is_refusal for verdict in self.verdicts)
 
 
 def stage_days(
@@ -107,6 +105,7 @@ def _work(
     begin_staging(platform, manifest)
     try:
         frames = protect_frames(chunk_frames(platform, spark, manifest, claim.days), protection)
+        examine_first(platform, manifest, transform, frames, claim.days)
         with kept_lease(platform, manifest.run_id, claim):
             merged = _compute(platform, manifest, transform, claim.days, frames, protection)
             if merged is not None:
@@ -144,37 +143,16 @@ def _compute(
 ) -> Merged | None:
     """What was merged, where the table is published by a keyed merge."""
     table = manifest.target.table
-    computed = compute_chunk(
-        transform.function,
-        frames,
-        chunk_context(manifest, days),
-        platform.catalog.contracts[table],
-    )
-    set_rows_aside(platform, manifest, days, computed, protection)
-    changes = with_lineage(protect_rows(computed.rows, protection), manifest)
-    merged = _merge(platform, table, changes, frames)
+    chunk = compute_days(platform, manifest, transform, days, frames, protection)
+    set_rows_aside(platform, manifest, days, chunk.computed, protection)
     write_chunk(
-        changes if merged is None else merged.rows,
+        chunk.rows,
         manifest=manifest,
         days=days,
         partition_column=platform.catalog.tables[table].partition_column,
         staging=platform.warehouse.staging_path(table, manifest.run_id),
     )
-    return merged
-
-
-def _merge(platform: Platform, table: str, changes: DataFrame, frames: Frames) -> Merged | None:
-    """Each row has its lineage by now: what stays as it is keeps that of the run it came from."""
-    spec = platform.catalog.tables[table]
-    if spec.merge is None:
-        return None
-    return merge_by_key(
-        frames.base.select(*changes.columns),
-        changes,
-        keys=spec.keys,
-        content=platform.catalog.contracts[table].column_names,
-        rule=spec.merge,
-    )
+    return chunk.merged
 
 
 def _finish(

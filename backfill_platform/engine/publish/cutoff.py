@@ -5,16 +5,14 @@ Publishing them would change nothing but the version, and wake everything downst
 
 from datetime import date
 
-from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.measurements import Content, content_by_day
 from backfill_platform.domain.modes import PublishMode
 from backfill_platform.domain.partitions import PartitionSet
+from backfill_platform.domain.runs import AcceptedPartition
 from backfill_platform.engine.platform import Platform
-from backfill_platform.engine.rollback.shown_runs import shown_runs
+from backfill_platform.engine.still_held import days_still_held
 from backfill_platform.lakehouse.delta_tables import read_table_state
-from backfill_platform.lakehouse.paths import RUNS
-from backfill_platform.lakehouse.rearrangements import files_when_landed
 
 
 def unchanged_days(platform: Platform, manifest: Manifest, days: PartitionSet) -> tuple[date, ...]:
@@ -44,29 +42,16 @@ def days_equal_to_accepted(
     compacted ones: a partition that somebody else wrote into has to be looked at by the publisher.
     """
     table = manifest.target.table
-    path = platform.warehouse.table_path(table)
-    accepted = platform.ledger.accepted(table, days)
-    shown = shown_runs(platform.ledger, table, days)
-    state = read_table_state(path, days)
-    if state is None:
-        return ()
     staged = content_by_day(platform.ledger.measurements(manifest.run_id, days), days)
-    rows = state.row_counts
+    accepted = platform.ledger.accepted(table, days)
     equal = {
-        day: now.target_version
+        day: accepted[day]
         for day, content in staged.items()
-        if (now := accepted.get(day))
-        and Content(now.row_count, now.checksum) == content
-        and rows.get(day, 0) == now.row_count
+        if day in accepted and _content_of(accepted[day]) == content
     }
-    elsewhere = {
-        day: version
-        for day, version in equal.items()
-        if not all(_lies_below(shown.get(day), file.path) for file in state.files.get(day, ()))
-    }
-    unmoved = files_when_landed(path, state, elsewhere)
-    return tuple(day for day in equal if day not in elsewhere or day in unmoved)
+    held = days_still_held(platform, table, equal)
+    return tuple(day for day in equal if day in held)
 
 
-def _lies_below(run_id: RunId | None, path: str) -> bool:
-    return run_id is not None and path.startswith(f"{RUNS}/{run_id}/")
+def _content_of(accepted: AcceptedPartition) -> Content:
+    return Content(accepted.row_count, accepted.checksum)
