@@ -118,7 +118,7 @@ POISONS = {
     "nulls": Poison(
         gate=Gate.VALUES_VALID,
         spoil=first(paid_with=None),
-        message="1 nulls in paid_with",
+        message="1 null in paid_with",
     ),
     "out of range": Poison(
         gate=Gate.VALUES_VALID,

@@ -316,4 +316,4 @@ def test_a_verdict_keeps_at_most_fifty_figures_and_those_that_stray_first():
 def test_a_message_names_the_first_causes_and_counts_the_rest():
     nulls = {f"column_{number}": 1 for number in range(9)}
     found = verdicts(staged=(replace(STAGED, null_counts={**nulls, "case_id": 0}),))
-    assert "1 nulls in column_4; and 4 more; " in only(Gate.VALUES_VALID, found).message
+    assert "1 null in column_4; and 4 more; " in only(Gate.VALUES_VALID, found).message

@@ -10,6 +10,7 @@ from backfill_platform.validator.gates.facts import Found, unmeasured
 from backfill_platform.validator.gates.rules import GateRules
 from backfill_platform.validator.gates.wording import (
     counted,
+    counted_in,
     listed,
     rows,
     said,
@@ -32,7 +33,7 @@ def values_valid(measured: PartitionMeasurement, rules: GateRules) -> Found:
     if missing:
         return unmeasured(missing)
     causes = [
-        *(f"{count:,} nulls in {column}" for column, count in _positive(nulls).items()),
+        *(f"{counted_in('null', count)} in {column}" for column, count in _positive(nulls).items()),
         *(f"{rows(count)} failing {check}" for check, count in _positive(failures).items()),
     ]
     figures = counted({f"nulls in {column}": count for column, count in nulls.items()})

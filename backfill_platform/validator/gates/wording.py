@@ -16,7 +16,11 @@ def said(figure: Figure) -> str:
 
 
 def rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count:,} rows"
+    return counted_in("row", count)
+
+
+def counted_in(noun: str, count: int) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def percent(share: Decimal) -> str:
