@@ -247,6 +247,10 @@ AcceptSchemaChange = Annotated[
 ManualPublish = Annotated[
     bool, _option(_SHOWN, "Stage and judge; somebody publishes by hand.", "--manual-publish")
 ]
+Examine = Annotated[
+    bool,
+    _option(_WHAT, "Start Spark, and look at its plan of the transform as well.", "--examine"),
+]
 MaxRows = Annotated[int | None, _option(_LIMITS, "Of input, in all.")]
 MaxCost = Annotated[
     Decimal | None, _option(_LIMITS, "In all.", parser=parse_money, metavar="AMOUNT")

@@ -8,7 +8,7 @@ earlier corrections give the same rows, whoever asks again
 
 from dataclasses import replace
 
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from backfill_platform.corrections.columns import CORRECTION_COLUMNS, Change
@@ -58,7 +58,14 @@ def corrected_rows(
             f"{subject.table}: it differs in {', '.join(differing)}. Mend the transform or the "
             "declared schema"
         )
-    return computed
+    return replace(computed, rows=_rounded(computed.rows, subject))
+
+
+def _rounded(rows: DataFrame, subject: Subject) -> DataFrame:
+    """As a run of the original rounds what it stages."""
+    if not subject.rounded:
+        return rows
+    return rows.withColumns({name: F.expr(sql) for name, sql in subject.rounded})
 
 
 def _what_is_said(subject: Subject) -> dict[str, Column]:

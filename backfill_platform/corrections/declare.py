@@ -17,6 +17,8 @@ from backfill_platform.domain.quality import Quality
 from backfill_platform.domain.tables import Input, KeyedMerge, Reconciliation, TableSpec
 from backfill_platform.domain.transforms import TransformVersion
 
+_TIES = "Corrections of one key have numbers of their own, and a gate counts those that have not."
+
 
 def corrections_of(spec: TableSpec, *, topic: str | None = None) -> TableSpec:
     """On a `topic` of their own, corrections are also told as events."""
@@ -62,4 +64,5 @@ def _correcting(known: TransformVersion, subject: Subject) -> TransformVersion:
         function=partial(correct, known.function, subject),
         released_on=known.released_on,
         note=known.note,
+        ties=f"{known.ties} {_TIES}".strip(),
     )

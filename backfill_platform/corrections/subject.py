@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from backfill_platform.corrections.columns import OWN_COLUMNS
+from backfill_platform.domain.determinism import round_floats
 from backfill_platform.domain.errors import DeclarationInvalid
 from backfill_platform.domain.modes import PublishMode
 from backfill_platform.domain.privacy import NOTHING_PRIVATE
@@ -33,6 +34,7 @@ class Subject:
     partition_column: str
     keys: tuple[str, ...]
     columns: tuple[tuple[str, str], ...]  # business columns by name, with Delta's name of the type
+    rounded: tuple[tuple[str, str], ...] = ()  # floating columns, with the SQL that rounds them
 
     @property
     def event_type(self) -> str:
@@ -51,6 +53,7 @@ def subject_of(spec: TableSpec) -> Subject:
         partition_column=spec.partition_column,
         keys=tuple(sorted(spec.keys)),
         columns=_declared_columns(spec),
+        rounded=tuple(sorted(round_floats(spec).items())),
     )
     _refuse_what_cannot_be_corrected(spec, subject)
     return subject

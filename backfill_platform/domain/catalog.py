@@ -18,6 +18,7 @@ from backfill_platform.domain.declared_privacy import (
 )
 from backfill_platform.domain.declared_publication import check_publication
 from backfill_platform.domain.declared_quality import check_quality
+from backfill_platform.domain.determinism import check_floats
 from backfill_platform.domain.errors import DeclarationInvalid
 from backfill_platform.domain.limits import Limits
 from backfill_platform.domain.modes import Classification, PublishScope
@@ -80,6 +81,7 @@ def build_catalog(declarations: Declarations, read_contract: ReadContract) -> Ca
         _check_inputs(spec, known=sources.keys() | tables.keys())
         _check_references(spec, references)
         check_quality(spec, contracts)
+        check_floats(spec, contracts[spec.full_name])
         _check_transforms(spec)
     ordered = {name: tables[name] for name in _in_order(tables)}
     check_flow_of_classes(ordered.values(), contracts)

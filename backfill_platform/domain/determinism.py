@@ -49,16 +49,13 @@ INSTEAD: Mapping[Cause, str] = {
 MOVING_FUNCTIONS: Mapping[str, Cause] = {
     name: cause
     for cause, names in {
-        Cause.CLOCK: (
-            "current_timestamp now current_date curdate current_time localtimestamp "
-            "current_timezone"
-        ),
+        Cause.CLOCK: ("current_timestamp now current_date curdate current_time localtimestamp"),
         Cause.CHANCE: "rand randn random uniform randstr shuffle",
         Cause.IDENTITY: "uuid monotonically_increasing_id spark_partition_id",
         Cause.PLACE: "input_file_name input_file_block_start input_file_block_length",
         Cause.SESSION: (
-            "current_user session_user user current_catalog current_database current_schema "
-            "version reflect try_reflect java_method"
+            "current_timezone current_user session_user user current_catalog current_database "
+            "current_schema version reflect try_reflect java_method"
         ),
     }.items()
     for name in names.split()

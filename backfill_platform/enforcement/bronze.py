@@ -114,6 +114,7 @@ CASE_EVENTS = TableSpec(
             function=load_case_events,
             released_on=FIRST_DAY,
             note="Rows as they arrived; identical deliveries are numbered.",
+            ties="Rows that are numbered together are identical in every column.",
         ),
     ),
     chunk_days=92,

@@ -4,6 +4,7 @@ Running a chunk twice equals running it once: each write replaces exactly the ch
 and late rows cannot slip in, because Delta refuses rows outside the replaced range.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -48,6 +49,13 @@ def compute_chunk(
     computed = Computed.of(transform(frames, context))
     _check_columns(computed.rows, contract, context)
     return replace(computed, rows=computed.rows.select(*contract.column_names))
+
+
+def rounded(rows: DataFrame, rounding: Mapping[str, str]) -> DataFrame:
+    """`rounding` is SQL by column; see `domain.determinism`."""
+    if not rounding:
+        return rows
+    return rows.withColumns({name: F.expr(sql) for name, sql in rounding.items()})
 
 
 def write_chunk(

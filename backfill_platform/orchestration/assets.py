@@ -8,6 +8,7 @@ The assets only translate: what happens is the engine's business.
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import dagster as dg
@@ -17,6 +18,7 @@ from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.partitions import Boundary, PartitionSet
 from backfill_platform.domain.runs import AcceptedPartition
 from backfill_platform.domain.tables import TableSpec
+from backfill_platform.engine.carry_out.examining import examine_intent
 from backfill_platform.engine.carry_out.staging import StagedChunk, stage_days
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.publish.publishing import ChunkPublication, publish_partitions
@@ -89,7 +91,12 @@ def make_staging_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
     )
     def stage(context: dg.AssetExecutionContext, pyspark: PySparkResource) -> dg.MaterializeResult:
         with told_to_dagster():
-            manifest = open_launched_run(context, platform, spec)
+            manifest = open_launched_run(
+                context,
+                platform,
+                spec,
+                examine=partial(examine_intent, platform, lambda: pyspark.spark_session),
+            )
             context.instance.add_run_tags(context.run.run_id, _run_tags(manifest))
             chunk = stage_days(platform, pyspark.spark_session, manifest.run_id, step_days(context))
         for day, metadata in _staged_by_day(chunk):

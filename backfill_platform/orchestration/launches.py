@@ -83,9 +83,14 @@ def read_intent(context: dg.AssetExecutionContext, spec: TableSpec) -> Intent:
 
 
 def open_launched_run(
-    context: dg.AssetExecutionContext, platform: Platform, spec: TableSpec
+    context: dg.AssetExecutionContext,
+    platform: Platform,
+    spec: TableSpec,
+    *,
+    examine: Callable[[Intent], None],
 ) -> Manifest:
-    """For staging: the planned run that the launch names, or else one that is planned now."""
+    """For staging: the planned run that the launch names, or else one that is planned now, and
+    examined before it is recorded."""
     publishes = step_days(context) if publishes_too(context.run, spec) else None
     named = _named_run(context.run, platform, spec)
     if named is not None:
@@ -95,6 +100,7 @@ def open_launched_run(
         read_intent(context, spec),
         launched=launched_tables(context, platform.catalog),
         publishes=publishes,
+        examine=examine,
     )
 
 

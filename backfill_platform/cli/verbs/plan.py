@@ -19,6 +19,7 @@ from backfill_platform.cli.plan_options import (
     AsOf,
     Days,
     End,
+    Examine,
     Expected,
     Full,
     Kind,
@@ -88,6 +89,7 @@ def plan(
     max_partitions_at_once: MaxPartitionsAtOnce = None,
     pause_seconds: PauseSeconds = 0,
     off_peak: OffPeak = None,
+    examine: Examine = False,
     dry_run: DryRun = False,
     confirm: Confirm = False,
     as_json: Json = False,
@@ -125,7 +127,12 @@ def plan(
     )
     platform = open_everything()
     spec = find_declared(platform, table)
-    _plan(platform, build_intent(platform, spec, wish), choice, as_json=as_json)
+    intent = build_intent(platform, spec, wish)
+    if examine:
+        from backfill_platform.cli.examining import examine as look_at_plan
+
+        look_at_plan(intent)
+    _plan(platform, intent, choice, as_json=as_json)
 
 
 def _plan(platform: "Platform", intent: "Intent", choice: Choice, *, as_json: bool) -> None:

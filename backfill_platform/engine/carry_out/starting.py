@@ -4,7 +4,7 @@ Everything that forbids computing is looked at here, before a chunk is claimed: 
 deployed, whether the inputs can still be read as planned, and whether the plan is still valid.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from backfill_platform.domain.approvals import ConsentPoint
 from backfill_platform.domain.errors import ApprovalMissing, ManifestDrifted, RunStopped
@@ -35,14 +35,17 @@ def open_run(
     *,
     launched: Mapping[str, PartitionSet] = NOTHING_ELSE,
     publishes: DayRange | None = None,
+    examine: Callable[[Intent], None] = lambda _: None,
 ) -> Manifest:
     """The run of this intent: planned now, or joined when its origin is known already.
 
     `launched` names all tables of the same launch with their days; what cannot go together is
     refused by whichever of them comes first, before anything is computed. `publishes` names the
     days whose publication follows at once, so that what forbids it is told before computing.
+    `examine` looks at the transform where Spark is at hand, before anything is recorded.
     """
     refuse_split_inputs(launched, platform.catalog)
+    examine(intent)
     return start_run(platform, plan_run(platform, intent).run_id, publishes=publishes)
 
 
