@@ -36,7 +36,7 @@ PANELS = {
     "Plan": ("estimate", "plan"),
     "Agree": ("approve", "reject"),
     "Carry out": ("run", "watch", "retry", "cancel", "compare", "publish", "rollback", "recover"),
-    "Look": ("list", "status", "show", "validate", "history", "watermark", "verify"),
+    "Look": ("list", "status", "show", "validate", "reproduce", "history", "watermark", "verify"),
     "Keep": ("retire",),
     "This machine": ("setup", "doctor", "up", "demo", "landing"),
 }
