@@ -8,7 +8,7 @@ from rich.text import Text
 
 from backfill_platform.cli.environment import enter_project
 from backfill_platform.cli.figures import show_count, show_days, show_rows
-from backfill_platform.cli.opening import find_run
+from backfill_platform.cli.opening import find_run, open_everything
 from backfill_platform.cli.options import Json, Run, os_user
 from backfill_platform.cli.output import emit, make_console, show
 from backfill_platform.cli.plan_options import Days
@@ -40,21 +40,24 @@ def reproduce(
     enter_project(settings)
     # After the environment is entered: Dagster and Spark read it when they are imported.
     from backfill_platform.engine.reproduce.reproducing import refuse_irreproducible, reproduce_run
+
+    platform = open_everything()
+    run_id = find_run(platform.ledger, run).run_id
+    refuse_irreproducible(platform, run_id, days)
+    # Only now: Dagster and Spark take seconds.
     from backfill_platform.orchestration.local_runs import open_local_dagster
 
-    with open_local_dagster(settings) as dagster:
-        run_id = find_run(dagster.platform.ledger, run).run_id
-        refuse_irreproducible(dagster.platform, run_id, days)  # before Spark is started for nothing
-        with make_console(stderr=True).status("computing again ..."):
-            found = reproduce_run(
-                dagster.platform,
-                dagster.spark,
-                run_id,
-                by=os_user(),
-                days=days,
-                chunk_days=chunk_days,
-                partitions=partitions,
-            )
+    waiting = make_console(stderr=True).status("computing again ...")
+    with open_local_dagster(settings) as dagster, waiting:
+        found = reproduce_run(
+            dagster.platform,
+            dagster.spark,
+            run_id,
+            by=os_user(),
+            days=days,
+            chunk_days=chunk_days,
+            partitions=partitions,
+        )
     if as_json:
         emit({"is_equal": found.is_equal, **to_plain(found)})
     else:
@@ -79,11 +82,15 @@ def _sentence(attempt: "Attempt") -> Text:
     spread = f", {way.shuffle_partitions} partitions" if way.shuffle_partitions else ""
     differing = len(attempt.differing)
     verdict = (
-        Text(f"{show_count(differing, 'partition')} differ", style="red")
+        Text(f"{show_count(differing, 'partition')} {_differ(differing)}", style="red")
         if differing
         else Text("equal, rows and checksum of every partition", style="green")
     )
     return Text.assemble((f"{way.name:<26}", "bold"), f"{cut}{spread}: ", verdict)
+
+
+def _differ(number: int) -> str:
+    return "differs" if number == 1 else "differ"
 
 
 def _differences(attempt: "Attempt") -> Grid:
