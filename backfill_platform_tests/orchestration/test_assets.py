@@ -115,12 +115,12 @@ def test_a_failed_check_keeps_the_publish_step_from_running(dagster):
     with pytest.raises(LaunchFailed, match="key_unique"):
         dagster.stage_and_publish(spec, FIRST, {tags.REASON: "poisoned"})
     assert read_table_state(path, None) == before
-    checks = dagster.instance.get_latest_asset_check_evaluation_record(
-        dg.AssetCheckKey(STAGING, "key_unique")
-    )
-    evaluation = checks.event.asset_check_evaluation
-    assert not evaluation.passed
-    assert "1 of 5 partitions failed; 2025-01-05: 1 row repeating" in evaluation.description
+    history = dagster.instance.event_log_storage.get_asset_check_execution_history
+    newest, *of_days = history(dg.AssetCheckKey(STAGING, "key_unique"), limit=6)
+    told = newest.evaluation
+    assert (told.passed, told.severity) == (False, dg.AssetCheckSeverity.ERROR)
+    assert "Failed on 1 of 5 days. 2025-01-05: 1 row repeating" in told.description
+    assert [row.partition for row in of_days if not row.evaluation.passed] == ["2025-01-05"]
 
 
 def test_a_launch_without_a_reason_is_refused_with_the_tag_to_set(dagster):
