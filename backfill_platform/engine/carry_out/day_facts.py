@@ -10,10 +10,10 @@ from backfill_platform.domain.measurements import PartitionMeasurement
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.privacy import Protection
 from backfill_platform.engine.carry_out.quarantining import count_set_aside
+from backfill_platform.engine.carry_out.run_rules import run_rules
 from backfill_platform.engine.carry_out.shapes import shape_problems
 from backfill_platform.engine.platform import Platform
 from backfill_platform.validator.gates.facts import empty_day
-from backfill_platform.validator.gates.rules import build_rules
 
 
 def with_day_facts(
@@ -44,7 +44,5 @@ def with_day_facts(
 def _empty(
     platform: Platform, manifest: Manifest, protection: Protection, days: Iterable[date]
 ) -> dict[date, PartitionMeasurement]:
-    spec = platform.catalog.tables[manifest.target.table]
-    contract = platform.catalog.contracts[spec.full_name]
-    rules = build_rules(spec, contract, manifest.validation, protection.promises)
+    rules = run_rules(platform, manifest, protection)
     return {day: empty_day(day, rules) for day in days}
