@@ -44,21 +44,17 @@ class Replay:
 
 
 def late_across(boundary: date) -> list[Delivered]:
-    """Of cases on both sides of the boundary: arrivals that are late, and cross it."""
+    """Arrivals that cross the boundary, and those on the first and the last day that its day uses:
+    whoever reads a day less on either side shows another row."""
     earlier, later = boundary - timedelta(days=1), boundary + timedelta(days=1)
+    first = boundary - timedelta(days=WINDOW.before_days)
+    last = boundary + timedelta(days=WINDOW.after_days)
     return [
-        event
-        for number, (opened_on, closed_on, arrival) in enumerate(
-            [
-                (boundary - timedelta(days=3), earlier, boundary + timedelta(days=9)),
-                (earlier, boundary, later),
-                (boundary, later, boundary + timedelta(days=30)),
-            ]
-        )
-        for event in (
-            delivery(f"{boundary}-{number}", "opened", opened_on, later),
-            delivery(f"{boundary}-{number}", "closed", closed_on, arrival),
-        )
+        delivery(f"{boundary}-crossing", "opened", boundary - timedelta(days=3), earlier),
+        delivery(f"{boundary}-crossing", "closed", earlier, later),
+        delivery(f"{boundary}-oldest", "opened", first, first),
+        delivery(f"{boundary}-latest", "opened", boundary, later),
+        delivery(f"{boundary}-latest", "closed", boundary, last),
     ]
 
 
@@ -69,7 +65,7 @@ def delivery(case: str, event_type: str, on: date, arrival: date) -> Delivered:
         case_class="licensing",
         event_id=f"{case}-{event_type}",
         event_type=event_type,
-        occurred_at=datetime.combine(on, time(9), UTC),
+        occurred_at=datetime.combine(on, time(9 if event_type == "opened" else 17), UTC),
         effective_at=None,
         version=1,
         op="u",
