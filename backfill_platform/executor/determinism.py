@@ -138,8 +138,10 @@ class _Walk:
         window = Window(rows=below[-1], fixed=fixed, is_ordered=bool(order))
         items = _items(node, given[0])
         outputs = [self.facts.add(one, over_window(self.facts, one, window)) for one in items]
-        by = self.facts.fixed_by_all(parts)
-        numbered = tuple(by | {one.id or 0} for one in items if _numbers_rows(one))
+        by = [self.facts.fixed_by(one) for one in parts]
+        numbered = tuple(
+            frozenset({one.id or 0}).union(*by) for one in items if _numbers_rows(one) and all(by)
+        )
         keys = (*numbered, *below[-1].keys)[:_MOST_KEYS]
         return Rows(outputs=(*below[-1].outputs, *outputs), keys=keys)
 

@@ -56,7 +56,8 @@ _FLOATING = _named(
     "percent_rank cume_dist double float"
 )
 _COMPARING = re.compile(r"(^|\s)(=|<=>|<|<=|>|>=|AND|OR|NOT|IN|LIKE|RLIKE|IS)(\s|$)")
-_CHOOSING = re.compile(r"\b(CASE|WHEN|THEN|ELSE|END|if|else|DISTINCT)\b|[\s()]")
+# Words that leave a value as it is: nothing, a choice among several, a condition for rows.
+_CHOOSING = re.compile(r"\s*(CASE|if|lambda|distinct|FILTER)\b|\s*$")
 _CAST_TO = re.compile(r"\sas\s+(\w+)\S*$")
 # The order that Spark takes where nobody gives one; any other may leave ties.
 _USUAL_ORDER = re.compile(
@@ -86,15 +87,13 @@ def know(expression: Expression, known: KnownOf, aggregate: Aggregate) -> Known:
     cast = _CAST_TO.search(expression.text)
     if cast and parts:
         return replace(parts[0], is_floating=cast[1] in {"float", "double"})
-    if len(parts) == 1 and not expression.words.strip():
+    if any(isinstance(part, Call) and part.name == "[" for part in expression.parts):
+        return _as_value(found)  # one element of a list
+    if _CHOOSING.match(expression.words):
         return found
-    if not _CHOOSING.sub("", expression.words).strip() and not _COMPARING.search(expression.words):
-        is_index = any(isinstance(part, Call) and part.name == "[" for part in expression.parts)
-        return _as_value(found) if is_index else found
-    if _COMPARING.search(expression.words) and not re.search(r"\b(CASE|if)\b", expression.words):
-        return replace(_as_value(found), is_floating=False)
-    is_choice = re.match(r"\s*(CASE|if)\b", expression.words)
-    return found if is_choice else _as_value(found)
+    if _COMPARING.search(expression.words):
+        found = replace(found, is_floating=False)
+    return _as_value(found)
 
 
 def _know_part(part: Attribute | Call, known: KnownOf, aggregate: Aggregate) -> Known:

@@ -203,6 +203,8 @@ def test_a_choice_among_the_rows_of_a_group_is_named(item) -> None:
         "listagg(meter#1, ,, meter#1 ASC NULLS FIRST, 0, 0) AS out#20",
         "sort_array(collect_list(amount#3L, 0, 0, true), true) AS out#20",
         "size(collect_set(rev#2, 0, 0, true), false) AS out#20",
+        "sort_array(collect_list(rev#2, 0, 0, true) FILTER (WHERE (rev#2 > 1)), true) AS out#20",
+        "count(distinct amount#3L) AS out#20L",
         "count(1) AS out#20L",
         "max(x#4) AS out#20",
         "sum(amount#3L) AS out#20L",

@@ -18,6 +18,7 @@ from backfill_platform.domain.tables import TableSpec
 from backfill_platform.domain.transforms import Computed, Frames, InputWindow, TransformContext
 from backfill_platform.enforcement.catalog import CATALOG as ENFORCEMENT
 from backfill_platform.executor.examining import BASE, examine_transform
+from backfill_platform.executor.staging import rounded
 from backfill_platform.validator.contract import read_contract, spark_schema
 from backfill_platform_tests import modes, readings
 
@@ -157,3 +158,18 @@ def test_no_column_is_left_out_of_a_wide_plan(spark) -> None:
     wide = {f"c{number}": "long" for number in range(40)}
     (found,) = examined(spark, lambda rows: rows.withColumn("last", F.rand()), **wide)
     assert found.where == "column 'last'"
+
+
+@pytest.mark.parametrize(
+    ("found", "staged"),
+    [(0.1 + 0.2, "0.3"), (2.675, "2.68"), (-2.675, "-2.68"), (-0.001, "0.0"), (1e300, "1e+300")],
+)
+def test_a_floating_value_is_rounded_half_away_from_zero(spark, found, staged) -> None:
+    rows = spark.createDataFrame([(found,)], "ratio double")
+    assert str(rounded(rows, {"ratio": "round(`ratio`, 2)"}).first()["ratio"]) == staged
+
+
+@pytest.mark.parametrize("odd", [float("nan"), float("inf"), float("-inf"), None])
+def test_what_is_no_finite_number_stays_what_it_is(spark, odd) -> None:
+    rows = spark.createDataFrame([(odd,)], "ratio double")
+    assert str(rounded(rows, {"ratio": "round(`ratio`, 2)"}).first()["ratio"]) == str(odd)
