@@ -50,8 +50,15 @@ def _staged_problems(platform: Platform, manifest: Manifest) -> tuple[str, ...]:
     wanted = {column.name: column.type for column in declared}
     held = {column.name: column.type for column in table_columns(table)}
     return tuple(
-        f"staging has column {name!r} as {held.get(name, 'nothing')} and not as "
-        f"{wanted.get(name, 'nothing')}"
+        _staged_problem(name, held.get(name), wanted.get(name))
         for name in sorted(wanted.keys() | held.keys())
         if wanted.get(name) != held.get(name)
     )
+
+
+def _staged_problem(name: str, held: str | None, wanted: str | None) -> str:
+    if held is None:
+        return f"staging has no column {name!r} ({wanted})"
+    if wanted is None:
+        return f"staging has column {name!r} ({held}), which is not declared"
+    return f"staging holds column {name!r} as {held} and not as {wanted}"
