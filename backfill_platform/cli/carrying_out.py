@@ -77,11 +77,12 @@ def tell_end(status: RunStatus, *, as_json: bool) -> None:
 
 def _may_be_published(platform: "Platform", status: RunStatus) -> bool:
     from backfill_platform.engine.consent.consents import consent_of
+    from backfill_platform.engine.consent.held import held_of
 
     manifest = status.manifest
     if manifest.never_publishes or manifest.safety.requires_manual_publish:
         return False
-    return not consent_of(platform, manifest).missing
+    return not consent_of(platform, manifest).missing and not held_of(platform, manifest).unreviewed
 
 
 @contextmanager

@@ -14,9 +14,11 @@ from backfill_platform.domain.approvals import Approval, Decision
 from backfill_platform.domain.errors import ApprovalRefused
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.plain import to_plain
-from backfill_platform.engine.consent.approving import Decided, sign_approval
+from backfill_platform.engine.consent.approving import Decided
+from backfill_platform.engine.consent.signing import Word, sign_word
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.look.next_step import next_step
+from backfill_platform.engine.look.status import count_unreviewed
 from backfill_platform.engine.platform import Platform
 
 _WHO = "Whose word"
@@ -43,17 +45,17 @@ Key = Annotated[
 ]
 
 
-def sign_with(approval: Approval, key: Path) -> Approval:
+def sign_with(word: Word, key: Path) -> Word:
     """A passphrase is asked for at a terminal, and never read from anywhere else."""
     private = key.read_bytes()
     try:
-        return sign_approval(approval, private)
+        return sign_word(word, private)
     except ApprovalRefused as refused:
         # A TypeError is how the library says that the key is encrypted.
         if not isinstance(refused.__cause__, TypeError) or not sys.stdin.isatty():
             raise
     passphrase = typer.prompt(f"Passphrase of {key}", hide_input=True, err=True)
-    return sign_approval(approval, private, passphrase=passphrase.encode())
+    return sign_word(word, private, passphrase=passphrase.encode())
 
 
 def show_before(desk: Platform, approval: Approval, choice: Choice, *, as_json: bool) -> None:
@@ -93,7 +95,8 @@ def _tell_rest(platform: Platform, decided: Decided) -> None:
         show(Text(f"Still missing: {' and '.join(missing)}."))
     run_id = decided.approval.run_id
     state = platform.ledger.run(run_id).state
-    show_next(next_step(state, load_manifest(platform, run_id), missing).commands)
+    held = count_unreviewed(platform.ledger, run_id)
+    show_next(next_step(state, load_manifest(platform, run_id), missing, held=held).commands)
 
 
 def _document(decided: Decided, state: str) -> dict[str, Any]:

@@ -34,7 +34,7 @@ EXIT_CODES = (
 # In the order of a backfill's life.
 PANELS = {
     "Plan": ("estimate", "plan"),
-    "Agree": ("approve", "reject"),
+    "Agree": ("approve", "review", "reject"),
     "Carry out": ("run", "watch", "retry", "cancel", "compare", "publish", "rollback", "recover"),
     "Look": ("list", "status", "show", "validate", "reproduce", "history", "watermark", "verify"),
     "Keep": ("retire",),

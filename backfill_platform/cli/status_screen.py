@@ -22,11 +22,23 @@ from backfill_platform.cli.plan_screen import heading, plain_table, sections
 from backfill_platform.domain.approvals import Approval, Decision
 from backfill_platform.domain.chunks import ChunkRecord
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
+from backfill_platform.domain.reviews import Review
+from backfill_platform.domain.verdicts import Outcome
 from backfill_platform.engine.look.speed import Pace
 from backfill_platform.engine.look.status import GateCount, RunStatus, UndoneRun, seconds_of
 
 CHUNKS_SHOWN = 10
 
+_STYLES = {
+    Outcome.PASSED: "green",
+    Outcome.WARNED: "yellow",
+    Outcome.HELD: "bold yellow",
+    Outcome.FAILED: "bold red",
+}
+OUTCOME_MARKS = {
+    outcome: Text(mark, style=_STYLES[outcome])
+    for outcome, mark in zip(Outcome, ("✓", "!", "?", "✗"), strict=True)
+}
 _CHUNK_STYLES = {ChunkStatus.FAILED: "red", ChunkStatus.CLAIMED: "cyan"}
 _STATE_STYLES = {
     RunState.PUBLISHED: "bold green",
@@ -130,6 +142,7 @@ def _done(status: RunStatus) -> Text:
         return Text(f"{status.changed:,} of {returned} returned; nothing is computed")
     failed = sum(gate.failed for gate in status.gates)
     judged = f"; {show_count(failed, 'negative verdict')}" if failed else ""
+    judged += f"; {show_count(status.held, 'held verdict')} to review" if status.held else ""
     partitions = show_count(status.partitions, "partition")
     compared = f", {status.compared:,} compared" if status.compared else ""
     done = f"{status.staged:,} of {partitions} staged{compared}"
@@ -180,17 +193,25 @@ def _chunk_row(chunk: ChunkRecord, now: datetime) -> Iterable[str]:
 
 
 def gate_table(gates: Iterable[GateCount]) -> Table:
+    """What did not pass says so by the worst that a day got."""
     table = plain_table()
     table.add_column("")
     table.add_column("gate")
-    table.add_column("passed", justify="right")
-    table.add_column("failed", justify="right")
-    table.add_column("first failure", overflow="fold")
+    for outcome in Outcome:
+        table.add_column(outcome.lower(), justify="right")
+    table.add_column("first that strays", overflow="fold")
     for gate in gates:
-        mark = Text("✗", style="bold red") if gate.failed else Text("✓", style="green")
-        failed = Text(f"{gate.failed:,}", style="red" if gate.failed else "dim")
-        table.add_row(mark, gate.gate, f"{gate.passed:,}", failed, gate.first_failure)
+        counts = {outcome: getattr(gate, outcome.lower()) for outcome in Outcome}
+        worst = next((one for one in reversed(Outcome) if counts[one]), Outcome.PASSED)
+        said = (_counted(outcome, count) for outcome, count in counts.items())
+        table.add_row(OUTCOME_MARKS[worst], gate.gate, *said, gate.first_stray)
     return table
+
+
+def _counted(outcome: Outcome, count: int) -> Text:
+    if not count:
+        return Text("0", style="dim")
+    return Text(f"{count:,}", style="" if outcome is Outcome.PASSED else _STYLES[outcome])
 
 
 def _consent(status: RunStatus, now: datetime) -> Text:
@@ -199,6 +220,7 @@ def _consent(status: RunStatus, now: datetime) -> Text:
     lines = [Text(f"rule {asked.rule} asks {needed}")]
     lines += [_approval_line(one, now) for one in status.approvals]
     lines += [Text(f"! {role} is missing", style="yellow") for role in status.missing_roles]
+    lines += [review_line(one) for one in status.reviews]
     return Text("\n").join(lines)
 
 
@@ -210,6 +232,19 @@ def _approval_line(one: Approval, now: datetime) -> Text:
     mark, style = ("✓", "green") if agreed and not expired else ("✗", "red")
     said = f"{one.decision.lower()} by {one.principal} as {one.role}{signed}{until}{expired}"
     return Text.assemble((f"{mark} ", style), said)
+
+
+def review_line(one: Review) -> Text:
+    agreed = one.decision is Decision.APPROVED
+    said = show_count(one.held, "held verdict")
+    signed = ", signed" if one.signature else ""
+    mark, style = ("✓", "green") if agreed else ("✗", "red")
+    how = "accepted" if agreed else "rejected"
+    return Text.assemble(
+        (f"{mark} ", style),
+        f"{said} {how} by {one.principal} as {one.role}{signed}, "
+        f"{show_instant(one.decided_at)}: {one.reason}",
+    )
 
 
 def _actual_table(status: RunStatus) -> Table:

@@ -15,7 +15,9 @@ from rich.table import Table
 
 from backfill_platform.cli.diff_screen import diff_screen
 from backfill_platform.cli.plan_screen import plan_screen
-from backfill_platform.cli.screens import run_table, verdict_table
+from backfill_platform.cli.screens import run_table
+from backfill_platform.cli.status_screen import gate_table
+from backfill_platform.domain.approvals import Decision
 from backfill_platform.domain.errors import LaunchFailed
 from backfill_platform.domain.intents import Intent, ReferenceChoice
 from backfill_platform.domain.manifests import Manifest
@@ -30,7 +32,10 @@ from backfill_platform.domain.tables import TableSpec
 from backfill_platform.enforcement.landing.files import land_days
 from backfill_platform.engine.consent.approving import decide, draft_approval
 from backfill_platform.engine.consent.consents import consent_of
+from backfill_platform.engine.consent.held import held_of, review_terms
+from backfill_platform.engine.consent.reviewing import draft_review, review_run
 from backfill_platform.engine.look.reading import accepted_rows
+from backfill_platform.engine.look.status import count_verdicts
 from backfill_platform.engine.plan.planning import plan_run
 from backfill_platform.engine.publish.comparing import compare_run
 from backfill_platform.engine.publish.sampled_rows import largest_rows
@@ -137,7 +142,7 @@ def _stage_restatement(story: Story, manifest: Manifest) -> None:
     _title(story, "4  Computed into staging and judged; consumers still see the old numbers")
     _stage(story, manifest)
     verdicts = story.dagster.platform.ledger.verdicts(manifest.run_id, story.restated)
-    story.console.print(verdict_table(verdicts))
+    story.console.print(gate_table(count_verdicts(verdicts)))
     with story.console.status("comparing staged with accepted rows ..."):
         kept = compare_run(
             story.dagster.platform, story.dagster.spark, manifest.run_id, by=("jurisdiction",)
@@ -153,6 +158,7 @@ def _publish_restatement(story: Story, manifest: Manifest) -> None:
     except LaunchFailed as refused:
         _note(story, f"[italic]{refused}[/]")
     _approve(story, manifest)
+    _review(story, manifest)
     _title(story, "6  Published: one commit of metadata, no file is copied")
     story.dagster.publish_run(manifest.run_id)
     accepted = story.dagster.platform.ledger.accepted(SILVER, story.restated)
@@ -219,7 +225,29 @@ def _approve(story: Story, manifest: Manifest) -> None:
 
 def _carry_out(story: Story, manifest: Manifest) -> None:
     _stage(story, manifest)
+    _review(story, manifest)
     story.dagster.publish_run(manifest.run_id)
+
+
+def _review(story: Story, manifest: Manifest) -> None:
+    """Figures that moved further than the table expects are looked at by an owner of it."""
+    platform = story.dagster.platform
+    if not held_of(platform, manifest).unreviewed:
+        return
+    holders = (
+        name
+        for role in review_terms(platform, manifest).roles
+        for name in platform.policy.holders(role)
+    )
+    review = draft_review(
+        platform,
+        manifest.run_id,
+        principal=next(holders),
+        decision=Decision.APPROVED,
+        reason="the story restates them",
+    )
+    review_run(platform, review)
+    _note(story, f"{review.principal} reviews {review.held} figures that are held, and accepts.")
 
 
 def _stage(story: Story, manifest: Manifest) -> None:

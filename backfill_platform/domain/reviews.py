@@ -19,7 +19,7 @@ from backfill_platform.domain.lifecycle import ChunkStatus
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.plain import from_plain, to_plain
 from backfill_platform.domain.runs import RunEvent
-from backfill_platform.domain.verdicts import Verdict
+from backfill_platform.domain.verdicts import Gate, Verdict
 
 REVIEWED = "review"  # in the details of an event
 
@@ -127,5 +127,16 @@ def without_review(held: Iterable[HeldChunk], reviews: Iterable[Review]) -> tupl
     return tuple(chunk for chunk in held if (str(chunk.days), chunk.subject) not in accepted)
 
 
+def verdicts_of(held: Iterable[HeldChunk]) -> tuple[Verdict, ...]:
+    """In the order of days, and of each day in that of its gates."""
+    order = [*Gate]
+    found = (verdict for chunk in held for verdict in chunk.verdicts)
+    return tuple(sorted(found, key=lambda verdict: (verdict.day, order.index(verdict.gate))))
+
+
+def review_of(count: int) -> str:
+    return f"the review of {count:,} held verdict{'' if count == 1 else 's'} by an owner"
+
+
 def held_days(held: Iterable[HeldChunk]) -> frozenset[date]:
-    return frozenset(verdict.day for chunk in held for verdict in chunk.verdicts)
+    return frozenset(verdict.day for verdict in verdicts_of(held))

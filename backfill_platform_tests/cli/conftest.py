@@ -13,7 +13,7 @@ from backfill_platform.cli import main
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.engine.plan.planning import plan_run
 from backfill_platform.engine.platform import Platform
-from backfill_platform.settings import PROJECT
+from backfill_platform.settings import PROJECT, child_environment, load_settings
 from backfill_platform_tests.readings import BRONZE, week
 
 NOBODY = Path(__file__).parent.parent / "policies" / "nobody.yaml"
@@ -46,6 +46,16 @@ def call(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> Call:
         return Answer(answer.exit_code, answer.stdout, answer.stderr)
 
     return run
+
+
+@pytest.fixture
+def publish(call: Call, home: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
+    """What the verb enters as its environment, and Dagster needs, is left again afterwards."""
+    settings = load_settings()
+    settings.dagster_storage.mkdir(exist_ok=True)
+    for name, value in child_environment(settings, java_home=home).items():
+        monkeypatch.setenv(name, value)
+    return lambda *said: call("publish", *said)
 
 
 @pytest.fixture

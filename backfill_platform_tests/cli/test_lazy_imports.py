@@ -36,6 +36,7 @@ def call_alone(*arguments: str) -> str:
         ("list",),
         ("show", "RUN"),
         ("status", "RUN"),
+        ("review", "RUN"),
         ("watch", "RUN", "--once"),
         ("history", BRONZE),
         ("verify",),

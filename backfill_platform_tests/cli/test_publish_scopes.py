@@ -4,7 +4,6 @@ import pytest
 
 from backfill_platform.domain.modes import PublishScope
 from backfill_platform.engine.plan.planning import plan_run
-from backfill_platform.settings import child_environment, load_settings
 from backfill_platform_tests.engine.by_hand import stage_by_hand
 from backfill_platform_tests.readings import BRONZE, week
 
@@ -22,16 +21,6 @@ def staged(platform, intent):
         return manifest.run_id
 
     return make
-
-
-@pytest.fixture
-def publish(call, home, monkeypatch):
-    """What the verb enters as its environment, and Dagster needs, is left again afterwards."""
-    settings = load_settings()
-    settings.dagster_storage.mkdir(exist_ok=True)
-    for name, value in child_environment(settings, java_home=home).items():
-        monkeypatch.setenv(name, value)
-    return lambda *said: call("publish", *said)
 
 
 def test_an_ordinary_plan_says_nothing_of_how_it_becomes_visible(call):

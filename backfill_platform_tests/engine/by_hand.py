@@ -38,11 +38,12 @@ def stage_by_hand(
     chunks: Sequence[DayRange] = (),
     *,
     held: Collection[date] = (),
+    warned: Collection[date] = (),
 ) -> None:
     """From PLANNED to VALIDATED, as one chunk where nothing else is said."""
     start_run(platform, manifest.run_id)
     for days in chunks or (manifest.target.partitions.span,):
-        stage_chunk_by_hand(platform, manifest, days, meters, held=held)
+        stage_chunk_by_hand(platform, manifest, days, meters, held=held, warned=warned)
     advance_run(platform, manifest)
     hold_for_publication(platform, manifest)
 
@@ -54,6 +55,7 @@ def stage_chunk_by_hand(
     meters: Meters,
     *,
     held: Collection[date] = (),
+    warned: Collection[date] = (),
 ) -> None:
     claim = _claim(platform, manifest, days)
     begin_staging(platform, manifest)
@@ -72,7 +74,8 @@ def stage_chunk_by_hand(
         measurements=measured,
         now=platform.clock(),
     )
-    judged = [_judged(day, gate, held) for day in days for gate in Gate]
+    said = dict.fromkeys(held, Outcome.HELD) | dict.fromkeys(warned, Outcome.WARNED)
+    judged = [_judged(day, gate, said) for day in days for gate in Gate]
     platform.ledger.record_verdicts(manifest.run_id, days, judged, now=platform.clock())
     keep_verdicts(platform, manifest.run_id, days, judged)
 
@@ -138,18 +141,18 @@ def _measured(day: date, meters: Sequence[str]) -> PartitionMeasurement:
     )
 
 
-def _judged(day: date, gate: Gate, held: Collection[date]) -> Verdict:
-    if gate is Gate.CHANGE_EXPECTED and day in held:
-        return _held(day)
+def _judged(day: date, gate: Gate, said: Mapping[date, Outcome]) -> Verdict:
+    if gate is Gate.CHANGE_EXPECTED and day in said:
+        return _strayed(day, said[day])
     return Verdict(gate=gate, day=day, outcome=Outcome.PASSED, expected="", found="", message="")
 
 
-def _held(day: date) -> Verdict:
+def _strayed(day: date, outcome: Outcome) -> Verdict:
     fell = JudgedFigure(name="meters", expected="10 (-20 % to +20 %)", found="2", strays=True)
     return Verdict(
         gate=Gate.CHANGE_EXPECTED,
         day=day,
-        outcome=Outcome.HELD,
+        outcome=outcome,
         expected="1 figures within their bounds",
         found="0 of 1",
         message="meters fell by 80.0 % (from 10 to 2); up to 20 % is usual",

@@ -9,10 +9,10 @@ from backfill_platform.domain.approvals import Approval, ConsentPoint, Decision,
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.manifests import ReplacedManifest
-from backfill_platform.domain.verdicts import Gate
+from backfill_platform.domain.verdicts import Gate, Outcome, Verdict
 from backfill_platform.engine.look.next_step import missing_roles, next_step
 from backfill_platform.engine.look.speed import measure_pace
-from backfill_platform.engine.look.status import follow_status, read_status
+from backfill_platform.engine.look.status import count_verdicts, follow_status, read_status
 from backfill_platform.engine.plan.planning import plan_run
 from backfill_platform_tests.engine.lives import (
     NOW,
@@ -88,13 +88,13 @@ def test_nothing_is_taken_before_a_chunk_has_counted(platform, manifest):
     assert (taken.rows_read, taken.cost_usd) == (None, None)
 
 
-def test_verdicts_are_counted_by_gate_with_the_first_failure(platform, manifest):
+def test_verdicts_are_counted_by_gate_with_the_first_that_strays(platform, manifest):
     move(platform.ledger, manifest, S.PLANNED, S.APPROVED, S.STAGING)
     stage(platform.ledger, manifest, FIRST, failing={Gate.KEY_UNIQUE})
     gates = {one.gate: one for one in read_status(platform.ledger, manifest.run_id, NOW).gates}
     unique = gates[Gate.KEY_UNIQUE]
     assert (unique.passed, unique.failed) == (0, 5)
-    assert unique.first_failure == "2025-01-01: 25 rows repeat the key"
+    assert unique.first_stray == "2025-01-01: 25 rows repeat the key"
     assert list(gates) == list(Gate)
 
 
@@ -199,3 +199,35 @@ def test_nothing_is_left_of_a_run_at_rest(platform, manifest):
     assert (
         measure_pace(read_status(platform.ledger, manifest.run_id, NOW), NOW).seconds_left is None
     )
+
+
+def test_what_is_held_waits_for_an_owner_before_it_waits_for_anybody(manifest):
+    later = replace(manifest.approval, roles=("lead",), before=ConsentPoint.PUBLICATION)
+    step = next_step(S.AWAITING_PUBLISH, replace(manifest, approval=later), ("lead",), held=3)
+    assert step.waits_for == (
+        "the review of 3 held verdicts by an owner, and the approval of lead before it is published"
+    )
+    assert step.commands == (
+        f"backfill compare {manifest.run_id}",
+        f"backfill review {manifest.run_id}",
+        f"backfill approve {manifest.run_id} --as NAME --role lead",
+    )
+
+
+@pytest.mark.parametrize("state", [S.VALIDATED, S.AWAITING_PUBLISH, S.PUBLISHING])
+def test_a_held_run_waits_for_somebody_until_it_is_published(manifest, state):
+    step = next_step(state, manifest, (), held=1)
+    assert (step.waits_for, step.waits_for_somebody) == (
+        "the review of 1 held verdict by an owner",
+        True,
+    )
+
+
+def test_the_worst_of_a_gate_is_told_first():
+    said = [
+        Verdict(gate=Gate.LATE_DATA, day=day, outcome=outcome, expected="", found="", message="m")
+        for day, outcome in zip(FIRST, Outcome, strict=False)
+    ]
+    (count,) = count_verdicts(tuple(said))
+    assert (count.passed, count.warned, count.held, count.failed) == (1, 1, 1, 1)
+    assert count.first_stray == f"{[*FIRST][3]}: m"

@@ -13,6 +13,8 @@ from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.modes import RunKind
 from backfill_platform.domain.plain import to_plain
 from backfill_platform.domain.runs import RunRecord
+from backfill_platform.engine.look.next_step import UNTIL_PUBLISHED
+from backfill_platform.engine.look.status import count_unreviewed
 
 
 def _states() -> str:
@@ -37,13 +39,17 @@ def list(
     as_json: Json = False,
 ) -> None:
     """Show the newest runs and where they stand."""
-    found = open_ledger().runs(
-        table or None, states={state} if state else None, kind=kind, limit=limit
-    )
+    ledger = open_ledger()
+    found = ledger.runs(table or None, states={state} if state else None, kind=kind, limit=limit)
+    held = {
+        run.run_id: count_unreviewed(ledger, run.run_id)
+        for run in found
+        if run.state in UNTIL_PUBLISHED
+    }
     if as_json:
-        emit([describe_run(run) for run in found])
+        emit([describe_run(run) | {"held": held.get(run.run_id, 0)} for run in found])
     elif found:
-        show(run_table(found))
+        show(run_table(found, held=held))
     else:
         show("No run is like that; `backfill plan TABLE --dry-run` shows what one would do.")
 

@@ -52,7 +52,7 @@ def publish(
             if choice is not Choice.ACT:
                 _show_before(platform, found, wanted, choice, as_json=as_json)
             if choice is not Choice.SHOW:
-                _refuse_unasked(platform, found)
+                _refuse_unasked(platform, found, wanted)
             if not may_act(choice, f"Publish {show_count(len(wanted), 'partition')} of {run_id}?"):
                 return
             with told_next(run_id):
@@ -80,12 +80,14 @@ def _refuse_scope(platform: "Platform", found: RunStatus, wanted: PartitionSet) 
     refuse_part(found.manifest, wanted)
 
 
-def _refuse_unasked(platform: "Platform", found: RunStatus) -> None:
+def _refuse_unasked(platform: "Platform", found: RunStatus, wanted: PartitionSet) -> None:
     """Here too, because what waits for somebody has an exit code of its own."""
     from backfill_platform.domain.approvals import ConsentPoint
     from backfill_platform.engine.consent.consents import refuse_without_consent
+    from backfill_platform.engine.consent.held import refuse_unreviewed
     from backfill_platform.engine.publish.comparisons import refuse_uncompared
 
+    refuse_unreviewed(platform, found.manifest, wanted)
     refuse_without_consent(platform, found.manifest, ConsentPoint.PUBLICATION)
     refuse_uncompared(platform, found.manifest)
 

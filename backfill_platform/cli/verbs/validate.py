@@ -1,10 +1,11 @@
 """Verb `validate`: how the gates judged a run, and whether its table still holds what it published.
 
-No JVM: verdicts stand in the ledger, rows and files in the table's log.
+No JVM: verdicts stand in the ledger, rows and files in the table's log. A warning is no failure,
+and what is held waits for somebody.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import RenderableType
@@ -12,15 +13,17 @@ from rich.table import Table
 from rich.text import Text
 
 from backfill_platform.cli.figures import show_count, show_rows
+from backfill_platform.cli.main import EXIT_REFUSED, EXIT_WAITS
 from backfill_platform.cli.opening import find_run, open_ledger
 from backfill_platform.cli.options import Json, Run
 from backfill_platform.cli.output import emit, show
 from backfill_platform.cli.plan_screen import heading, plain_table, sections
-from backfill_platform.cli.status_screen import gate_table
+from backfill_platform.cli.status_screen import gate_table, review_line
+from backfill_platform.cli.verdict_screen import causes, figure_table
+from backfill_platform.domain.clock import utc_now
 from backfill_platform.domain.plain import to_plain
 from backfill_platform.domain.verdicts import Verdict
-from backfill_platform.engine.loading import read_manifest
-from backfill_platform.engine.look.status import count_verdicts
+from backfill_platform.engine.look.status import RunStatus, read_status, worst_first
 from backfill_platform.settings import load_settings
 
 if TYPE_CHECKING:
@@ -35,41 +38,49 @@ def validate(run: Run, as_json: Json = False) -> None:
     from backfill_platform.lakehouse.paths import Warehouse
 
     ledger, warehouse = open_ledger(), Warehouse(load_settings().warehouse)
-    record = find_run(ledger, run)
-    days = read_manifest(record).target.partitions
+    found = read_status(ledger, find_run(ledger, run).run_id, utc_now())
+    record, days = found.run, found.manifest.target.partitions
     verdicts = ledger.verdicts(record.run_id)
-    held = check_holdings(ledger, warehouse, record.run_id, record.table, days)
+    seen = check_holdings(ledger, warehouse, record.run_id, record.table, days)
     if as_json:
-        emit({"verdicts": [*map(to_plain, verdicts)], "target": [*map(to_plain, held)]})
+        emit(_document(found, verdicts, seen))
     else:
         show(heading(f"{record.run_id}  {record.table}", record.state))
-        show(sections(_sections(verdicts, held)))
-    if not all(verdict.has_passed for verdict in verdicts) or _moved(held):
-        raise typer.Exit(1)
+        show(sections(_sections(found, verdicts, seen)))
+    if any(verdict.is_refusal for verdict in verdicts) or _moved(seen):
+        raise typer.Exit(EXIT_REFUSED)
+    if found.held and not found.manifest.never_publishes:
+        raise typer.Exit(EXIT_WAITS)
+
+
+def _document(
+    found: RunStatus, verdicts: tuple[Verdict, ...], seen: tuple["Holding", ...]
+) -> dict[str, Any]:
+    return {
+        "verdicts": [*map(to_plain, verdicts)],
+        "gates": [*map(to_plain, found.gates)],
+        "held": found.held,
+        "reviews": [*map(to_plain, found.reviews)],
+        "overridden": [*found.manifest.validation.overridden],
+        "target": [*map(to_plain, seen)],
+    }
 
 
 def _sections(
-    verdicts: tuple[Verdict, ...], held: tuple["Holding", ...]
+    found: RunStatus, verdicts: tuple[Verdict, ...], seen: tuple["Holding", ...]
 ) -> Iterator[tuple[str, RenderableType]]:
-    counts = count_verdicts(verdicts)
-    yield "gates", gate_table(counts) if counts else Text("nothing is judged yet")
-    failed = [verdict for verdict in verdicts if not verdict.has_passed]
-    if failed:
-        yield "failed", _failures(failed)
-    yield "table", Text(_target_sentence(held))
-    if _moved(held):
-        yield "", _moved_table(_moved(held))
-
-
-def _failures(failed: list[Verdict]) -> Table:
-    table = plain_table()
-    for name in ("day", "gate", "expected", "found"):
-        table.add_column(name, overflow="fold")
-    for verdict in failed[:_SHOWN]:
-        table.add_row(str(verdict.day), verdict.gate, verdict.expected, verdict.found)
-    if len(failed) > _SHOWN:
-        table.add_row(f"and {len(failed) - _SHOWN:,} more", style="dim")
-    return table
+    yield "gates", gate_table(found.gates) if found.gates else Text("nothing is judged yet")
+    straying = worst_first(verdicts)
+    if straying:
+        yield "figures", figure_table(straying)
+        yield "why", causes(straying)
+    if found.reviews:
+        yield "reviewed", Text("\n").join(review_line(one) for one in found.reviews)
+    if found.manifest.validation.overridden:
+        yield "judged", Text("\n".join(found.manifest.validation.overridden), style="yellow")
+    yield "table", Text(_target_sentence(seen))
+    if _moved(seen):
+        yield "", _moved_table(_moved(seen))
 
 
 def _moved(held: tuple["Holding", ...]) -> list["Holding"]:

@@ -1,6 +1,6 @@
 """Takes a principal's yes or no to a run, and refuses what would not count."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from backfill_platform.domain.approvals import Approval, Decision
@@ -15,7 +15,7 @@ from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.records import keep_record
 from backfill_platform.governance.consent import Consent, check_approval, choose_role
-from backfill_platform.governance.signatures import sign, verifier
+from backfill_platform.governance.signatures import verifier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,10 +52,6 @@ def draft_approval(
         decided_at=now,
         expires_at=now + timedelta(hours=manifest.approval.valid_hours),
     )
-
-
-def sign_approval(approval: Approval, key: bytes, *, passphrase: bytes | None = None) -> Approval:
-    return replace(approval, signature=sign(approval.signed_text, key, passphrase=passphrase))
 
 
 def decide(platform: Platform, approval: Approval) -> Decided:

@@ -14,6 +14,7 @@ from backfill_platform.domain.approvals import (
 from backfill_platform.domain.errors import ApprovalMissing, ManifestDrifted
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.manifests import Manifest
+from backfill_platform.domain.reviews import verdicts_of
 from backfill_platform.engine.carry_out.progress import move_run
 from backfill_platform.engine.consent.held import held_of, waiting_for
 from backfill_platform.engine.platform import Platform
@@ -51,8 +52,7 @@ def hold_for_publication(platform: Platform, manifest: Manifest) -> None:
     unreviewed = held_of(platform, manifest).unreviewed
     missing = consent_of(platform, manifest).missing
     if unreviewed:
-        waits = waiting_for(verdict for chunk in unreviewed for verdict in chunk.verdicts)
-        cause = f"publication waits for {waits}"
+        cause = f"publication waits for {waiting_for(verdicts_of(unreviewed))}"
     elif missing:
         cause = f"publication waits for {' and '.join(missing)}"
     elif manifest.safety.requires_manual_publish:

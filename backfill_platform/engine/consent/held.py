@@ -5,13 +5,19 @@ Invariant: a held verdict is never published without a review of exactly it
 from the stored reviews, today's policy and today's keys, as a consent is.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
 from backfill_platform.domain.errors import ApprovalMissing
 from backfill_platform.domain.manifests import Manifest
-from backfill_platform.domain.reviews import HeldChunk, Review, without_review
+from backfill_platform.domain.reviews import (
+    HeldChunk,
+    Review,
+    review_of,
+    verdicts_of,
+    without_review,
+)
 from backfill_platform.domain.verdicts import Verdict
 from backfill_platform.engine.platform import Platform
 from backfill_platform.governance.reviews import ReviewTerms, counting_reviews
@@ -46,12 +52,8 @@ def review_terms(platform: Platform, manifest: Manifest) -> ReviewTerms:
 
 def refuse_unreviewed(platform: Platform, manifest: Manifest, days: Iterable[date]) -> None:
     asked = frozenset(days)
-    unreviewed = [
-        verdict
-        for chunk in held_of(platform, manifest).unreviewed
-        for verdict in chunk.verdicts
-        if verdict.day in asked
-    ]
+    held = held_of(platform, manifest).unreviewed
+    unreviewed = [verdict for verdict in verdicts_of(held) if verdict.day in asked]
     if unreviewed:
         run_id = manifest.run_id
         raise ApprovalMissing(
@@ -60,12 +62,7 @@ def refuse_unreviewed(platform: Platform, manifest: Manifest, days: Iterable[dat
         )
 
 
-def waiting_for(unreviewed: Iterable[Verdict]) -> str:
+def waiting_for(unreviewed: Sequence[Verdict]) -> str:
     """Names the first of them with its figures."""
-    held = sorted(unreviewed, key=lambda verdict: (verdict.day, verdict.gate))
-    first = held[0]
-    return f"{review_of(len(held))} (first {first.gate} of {first.day}: {first.message})"
-
-
-def review_of(count: int) -> str:
-    return f"the review of {count:,} held verdict{'' if count == 1 else 's'} by an owner"
+    first = unreviewed[0]
+    return f"{review_of(len(unreviewed))} (first {first.gate} of {first.day}: {first.message})"

@@ -3,7 +3,7 @@
 Saying yes lets exactly these figures be published; saying no ends the run.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from backfill_platform.domain.approvals import Decision
 from backfill_platform.domain.errors import ApprovalRefused
@@ -15,7 +15,6 @@ from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.records import keep_record
 from backfill_platform.governance.reviews import check_review, choose_reviewing_role
-from backfill_platform.governance.signatures import sign
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,10 +50,6 @@ def draft_review(
         reason=reason,
         decided_at=platform.clock(),
     )
-
-
-def sign_review(review: Review, key: bytes, *, passphrase: bytes | None = None) -> Review:
-    return replace(review, signature=sign(review.signed_text, key, passphrase=passphrase))
 
 
 def review_run(platform: Platform, review: Review) -> Reviewed:

@@ -13,6 +13,7 @@ from backfill_platform.domain.approvals import Approval, ConsentPoint, Decision
 from backfill_platform.domain.lifecycle import IN_FLIGHT, RunState
 from backfill_platform.domain.manifests import Manifest, ReplacedManifest
 from backfill_platform.domain.modes import PublishScope
+from backfill_platform.domain.reviews import review_of
 
 _S = RunState
 
@@ -42,6 +43,9 @@ _STEPS: Mapping[RunState, tuple[str, ...]] = {
 }
 
 
+UNTIL_PUBLISHED = frozenset({_S.VALIDATED, _S.AWAITING_PUBLISH, _S.PUBLISHING})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextStep:
     waits_for: str  # nothing when the run has come to its end
@@ -69,15 +73,19 @@ def next_step(
     manifest: Manifest,
     missing: tuple[str, ...],
     *,
+    held: int = 0,
     is_compared: bool = False,
     is_untold: bool = False,
 ) -> NextStep:
+    """`held` counts the held verdicts that nobody has reviewed, as far as it is recorded."""
     if is_untold:
         return _tell(manifest)
     if missing and _is_asked_before_staging(state, manifest):
         return _ask(manifest, missing, "before anything is computed")
     if manifest.undoes is not None and state in IN_FLIGHT:
         return _before_rollback(manifest, manifest.undoes, missing)
+    if held and state in UNTIL_PUBLISHED and not manifest.never_publishes:
+        return _review(manifest, missing, held)
     if state in {_S.VALIDATED, _S.AWAITING_PUBLISH}:
         return _once_judged(manifest, missing, is_compared=is_compared)
     waits_for, *commands = _STEPS[state]
@@ -114,6 +122,22 @@ def _once_judged(manifest: Manifest, missing: tuple[str, ...], *, is_compared: b
         waits_for=f"somebody to {'compare and ' if is_dual and not is_compared else ''}publish it",
         waits_for_somebody=True,
         commands=(f"backfill compare {run_id}", f"backfill publish {run_id}"),
+    )
+
+
+def _review(manifest: Manifest, missing: tuple[str, ...], held: int) -> NextStep:
+    """Whoever agrees to publication reads the difference, and so does whoever reviews."""
+    run_id = manifest.run_id
+    asked = _ask(manifest, missing, "before it is published") if missing else None
+    waits_for = review_of(held) + (f", and {asked.waits_for}" if asked else "")
+    return NextStep(
+        waits_for=waits_for,
+        waits_for_somebody=True,
+        commands=(
+            f"backfill compare {run_id}",
+            f"backfill review {run_id}",
+            *(asked.commands[1:] if asked else ()),
+        ),
     )
 
 

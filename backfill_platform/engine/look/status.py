@@ -3,7 +3,8 @@
 No catalog and no table is opened, so that looking is quick and works while everything else is busy.
 """
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
@@ -16,8 +17,15 @@ from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.modes import RunKind
+from backfill_platform.domain.reviews import (
+    Review,
+    held_chunks,
+    reviews_among,
+    verdicts_of,
+    without_review,
+)
 from backfill_platform.domain.runs import Fate, RunRecord
-from backfill_platform.domain.verdicts import Gate, Verdict
+from backfill_platform.domain.verdicts import Gate, Outcome, Verdict
 from backfill_platform.engine.carry_out.pacing import cost_of_rows
 from backfill_platform.engine.carry_out.pacing import rows_read as rows_read_by
 from backfill_platform.engine.loading import read_manifest
@@ -47,8 +55,10 @@ class GateCount:
 
     gate: Gate
     passed: int
+    warned: int
+    held: int
     failed: int
-    first_failure: str  # empty when all passed
+    first_stray: str  # a failed one before a held one, and a warning last; empty when all passed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +103,8 @@ class RunStatus:
     published: int  # partitions, those included that did not change
     compared: int  # partitions, as they are staged now
     gates: tuple[GateCount, ...]
+    held: int  # verdicts that wait for an owner's review
+    reviews: tuple[Review, ...]  # the oldest first
     taken: Taken
     cause: str  # of the newest event: why it stands where it stands
     undoes: UndoneRun | None  # of a rollback
@@ -116,6 +128,8 @@ def read_status(ledger: Ledger, run_id: RunId, now: datetime) -> RunStatus:
     )
     fate = ledger.fate(record.table, run_id)
     partitions, compared = len(manifest.target.partitions), len(compared_days(events, chunks))
+    verdicts, reviews = ledger.verdicts(run_id), reviews_among(events)
+    held = len(verdicts_of(without_review(held_chunks(chunks, verdicts), reviews)))
     return RunStatus(
         run=record,
         manifest=manifest,
@@ -123,6 +137,7 @@ def read_status(ledger: Ledger, run_id: RunId, now: datetime) -> RunStatus:
             record.state,
             manifest,
             missing,
+            held=held,
             is_compared=compared == partitions,
             is_untold=bool(untold(ledger, manifest)),
         ),
@@ -133,7 +148,9 @@ def read_status(ledger: Ledger, run_id: RunId, now: datetime) -> RunStatus:
         staged=_days_in(chunks, _COMPUTED),
         published=_days_in(chunks, frozenset({ChunkStatus.PUBLISHED})),
         compared=compared,
-        gates=count_verdicts(ledger.verdicts(run_id)),
+        gates=count_verdicts(verdicts),
+        held=held,
+        reviews=reviews,
         taken=_taken(manifest, chunks),
         cause=events[-1].cause,
         undoes=_undone(ledger, manifest),
@@ -185,15 +202,28 @@ def count_verdicts(verdicts: tuple[Verdict, ...]) -> tuple[GateCount, ...]:
 
 
 def _count(gate: Gate, judged: tuple[Verdict, ...]) -> GateCount:
-    failed = sorted(
-        (verdict for verdict in judged if not verdict.has_passed), key=lambda verdict: verdict.day
-    )
+    counts = Counter(verdict.outcome for verdict in judged)
+    worst = worst_first(judged)
     return GateCount(
         gate=gate,
-        passed=len(judged) - len(failed),
-        failed=len(failed),
-        first_failure=f"{failed[0].day}: {failed[0].message}" if failed else "",
+        passed=counts[Outcome.PASSED],
+        warned=counts[Outcome.WARNED],
+        held=counts[Outcome.HELD],
+        failed=counts[Outcome.FAILED],
+        first_stray=f"{worst[0].day}: {worst[0].message}" if worst else "",
     )
+
+
+def worst_first(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
+    """Those that have not passed: what fails, then what is held, then warnings; by day."""
+    order = [*reversed(Outcome)]
+    straying = (verdict for verdict in verdicts if not verdict.has_passed)
+    return tuple(sorted(straying, key=lambda one: (order.index(one.outcome), one.day)))
+
+
+def count_unreviewed(ledger: Ledger, run_id: RunId) -> int:
+    """Held verdicts that wait for an owner's word."""
+    return len(verdicts_of(without_review(ledger.held_chunks(run_id), ledger.reviews(run_id))))
 
 
 def _days_in(chunks: tuple[ChunkRecord, ...], statuses: frozenset[ChunkStatus]) -> int:
