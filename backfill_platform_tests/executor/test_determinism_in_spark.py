@@ -1,12 +1,11 @@
 """The guard over plans that Spark makes: of every transform of the project, and of worse ones."""
 
 from datetime import UTC, date, datetime
-from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StringType, StructField, StructType
 
 from backfill_platform.corrections.declare import corrections_of
 from backfill_platform.domain.catalog import Catalog, Declarations, build_catalog
@@ -20,29 +19,33 @@ from backfill_platform.enforcement.catalog import CATALOG as ENFORCEMENT
 from backfill_platform.executor.examining import BASE, examine_transform
 from backfill_platform.executor.staging import rounded
 from backfill_platform.validator.contract import read_contract, spark_schema
-from backfill_platform_tests import modes, readings
+from backfill_platform_tests import aside, modes, readings
+from backfill_platform_tests.kafka import declared
+from backfill_platform_tests.scenarios import orders
 
 DAYS = DayRange(date(2025, 1, 1), date(2025, 1, 8))
 
 
-def with_corrections(declared: Declarations) -> Catalog:
+def with_corrections(given: Declarations) -> Catalog:
     """Every table, and the corrections of each that may have some."""
-    corrected = tuple(corrections_of(spec) for spec in declared.tables)
+    corrected = tuple(corrections_of(spec) for spec in given.tables)
     everything = Declarations(
-        sources=declared.sources,
-        references=declared.references,
-        tables=(*declared.tables, *corrected),
-        deletions=declared.deletions,
+        sources=given.sources,
+        references=given.references,
+        tables=(*given.tables, *corrected),
+        deletions=given.deletions,
     )
     return build_catalog(everything, read_contract)
 
 
 ENFORCED = with_corrections(ENFORCEMENT)
 READ = with_corrections(readings.DECLARATIONS)
-MODES = build_catalog(modes.DECLARATIONS, read_contract)
+OTHERS = [
+    build_catalog(one.DECLARATIONS, read_contract) for one in (modes, aside, orders, declared)
+]
 TABLES = [
     pytest.param(catalog, spec, version, id=f"{spec.full_name}/{version.version}")
-    for catalog in (ENFORCED, READ, MODES)
+    for catalog in (ENFORCED, READ, *OTHERS)
     for spec in catalog.tables.values()
     for version in spec.transforms
 ]
@@ -74,9 +77,8 @@ def empty(spark: SparkSession, catalog: Catalog, name: str) -> DataFrame:
     return spark.createDataFrame([], StructType([*business, *lineage]))
 
 
-def lineage_fields() -> list[Any]:
-    text = ", ".join(f"{column.name} string" for column in LINEAGE_COLUMNS)
-    return StructType.fromDDL(text).fields
+def lineage_fields() -> list[StructField]:
+    return [StructField(column.name, StringType()) for column in LINEAGE_COLUMNS]
 
 
 def frames_of(spark: SparkSession, catalog: Catalog, spec: TableSpec) -> Frames:
@@ -166,10 +168,10 @@ def test_no_column_is_left_out_of_a_wide_plan(spark) -> None:
 )
 def test_a_floating_value_is_rounded_half_away_from_zero(spark, found, staged) -> None:
     rows = spark.createDataFrame([(found,)], "ratio double")
-    assert str(rounded(rows, {"ratio": "round(`ratio`, 2)"}).first()["ratio"]) == staged
+    assert str(rounded(rows, {"ratio": "round(`ratio`, 2)"}).collect()[0]["ratio"]) == staged
 
 
 @pytest.mark.parametrize("odd", [float("nan"), float("inf"), float("-inf"), None])
 def test_what_is_no_finite_number_stays_what_it_is(spark, odd) -> None:
     rows = spark.createDataFrame([(odd,)], "ratio double")
-    assert str(rounded(rows, {"ratio": "round(`ratio`, 2)"}).first()["ratio"]) == str(odd)
+    assert str(rounded(rows, {"ratio": "round(`ratio`, 2)"}).collect()[0]["ratio"]) == str(odd)
