@@ -26,7 +26,7 @@ from backfill_platform.domain.transforms import (
 
 def correct(
     original: TransformFunction, subject: Subject, frames: Frames, context: TransformContext
-) -> Computed:
+) -> DataFrame | Computed:
     """Rows that the original's transform sets aside are set aside here as well."""
     day, held = subject.partition_column, frames.inputs[subject.table]
     computed = corrected_rows(original, subject, frames, context)
@@ -41,7 +41,7 @@ def correct(
         .withColumn("correction_id", _identity())
         .select(day, *(column.name for column in CORRECTION_COLUMNS))
     )
-    return replace(computed, rows=differing)
+    return differing if computed.rejects is None else replace(computed, rows=differing)
 
 
 def corrected_rows(
