@@ -3,7 +3,10 @@
 landing.readings ─► silver.careful   without negative amounts, whose rows are set aside
                  ─► silver.guarded   the same, without the meters of landing.forgotten, and with
                                      masked phones
+                 ─► silver.suspect   as landed, with a rule for everything that may be wrong
 """
+
+from datetime import timedelta
 
 import pandera.pyspark as pa
 import pyspark.sql.types as T
@@ -13,7 +16,7 @@ from pyspark.sql import functions as F
 from backfill_platform.domain.catalog import Declarations
 from backfill_platform.domain.modes import Classification
 from backfill_platform.domain.privacy import Mask, Privacy
-from backfill_platform.domain.quality import Quality
+from backfill_platform.domain.quality import InstantBound, Quality, Relation
 from backfill_platform.domain.tables import Input, Reconciliation, TableSpec
 from backfill_platform.domain.transforms import (
     Computed,
@@ -24,7 +27,7 @@ from backfill_platform.domain.transforms import (
 from backfill_platform_tests.modes import FORGOTTEN
 from backfill_platform_tests.readings import LANDING, READINGS, START, Readings
 
-CAREFUL, GUARDED = "silver.careful", "silver.guarded"
+CAREFUL, GUARDED, SUSPECT = "silver.careful", "silver.guarded", "silver.suspect"
 NEGATIVE = "negative amount"
 
 
@@ -33,6 +36,12 @@ class Reachable(pa.DataFrameModel):
     meter: T.StringType = pa.Field(nullable=False)
     amount: T.LongType = pa.Field(nullable=False, ge=0)
     phone: T.StringType = pa.Field(nullable=True)
+
+
+class Suspicious(Reachable):
+    partner: T.StringType = pa.Field(nullable=True)
+    read_at: T.TimestampType = pa.Field(nullable=True)
+    phone: T.StringType = pa.Field(nullable=True, str_length={"max_value": 3})
 
 
 def own_days(frames: Frames, context: TransformContext) -> DataFrame:
@@ -59,6 +68,19 @@ def set_phones_aside(frames: Frames, context: TransformContext) -> Computed:
         rejects=landed.where("amount < 0")
         .withColumn("reject_reason", F.lit(NEGATIVE))
         .withColumn("line", F.concat_ws(",", "meter", "phone")),
+    )
+
+
+def read_suspects(frames: Frames, context: TransformContext) -> Computed:
+    """`b` has a partner whom nobody knows and a phone; an amount is the hour of its reading."""
+    landed, is_b = own_days(frames, context), F.col("meter") == "b"
+    return Computed(
+        rows=landed.where("amount IS NULL OR amount < 99")
+        .withColumn("phone", F.when(is_b, "+49 30 123"))
+        .withColumn("partner", F.when(is_b, "nobody"))
+        .withColumn("read_at", F.expr("CAST(day AS TIMESTAMP) + make_interval(0,0,0,0,amount)"))
+        .select("day", "meter", "amount", "phone", "partner", "read_at"),
+        rejects=landed.where("amount = 99").withColumn("reject_reason", F.lit("full")),
     )
 
 
@@ -101,6 +123,28 @@ DECLARATIONS = Declarations(
             privacy=Privacy(
                 subject_column="meter",
                 deletions=FORGOTTEN.name,
+                column_classes={"phone": Classification.RESTRICTED},
+                masks={"phone": Mask.LAST_FOUR},
+            ),
+        ),
+        _table(
+            "suspect",
+            read_suspects,
+            schema=Suspicious,
+            quality=Quality(
+                relations=(
+                    Relation(
+                        name="known partner",
+                        columns=("partner",),
+                        to=LANDING,
+                        to_columns=("meter",),
+                    ),
+                ),
+                instants=(
+                    InstantBound(column="read_at", earliest=timedelta(0), latest=timedelta(days=1)),
+                ),
+            ),
+            privacy=Privacy(
                 column_classes={"phone": Classification.RESTRICTED},
                 masks={"phone": Mask.LAST_FOUR},
             ),
