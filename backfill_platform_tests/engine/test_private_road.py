@@ -13,6 +13,7 @@ from backfill_platform.domain.modes import ExecutionMode
 from backfill_platform.domain.privacy import ListedSubjects, Mask, Protection
 from backfill_platform.domain.transforms import Frames
 from backfill_platform.domain.verdicts import Gate
+from backfill_platform.engine.carry_out.day_facts import with_day_facts
 from backfill_platform.engine.carry_out.measuring import measure_plan, staged_rows
 from backfill_platform.engine.carry_out.progress import begin_staging
 from backfill_platform.engine.carry_out.staging import stage_chunk
@@ -148,8 +149,10 @@ def stage_overlooked(platform, spark, manifest):
 
 
 def measured(platform, spark, manifest):
-    plan = measure_plan(platform, manifest, run_protection(platform, manifest))
-    return measure_staged(staged_rows(platform, spark, manifest, DAYS), plan)
+    protection = run_protection(platform, manifest)
+    plan = measure_plan(platform, manifest, protection)
+    found = measure_staged(staged_rows(platform, spark, manifest, DAYS), plan)
+    return with_day_facts(platform, manifest, DAYS, found, protection)
 
 
 RAW = [("subject-1", "12345", "1234", "x@y"), ("subject-2", None, None, None)]
