@@ -31,9 +31,10 @@ TYPES = {
     "ratio": "double",
     "due": "timestamp",
     "closed": "date",
+    "late": "boolean",
     "note": "string",
 }
-NUMBERS = ["amount", "price", "ratio", "due", "closed"]
+NUMBERS = ["amount", "price", "ratio", "due", "closed", "late"]
 SCHEMA = ", ".join(f"{name} {kind}" for name, kind in TYPES.items())
 CONTRACT = Contract(
     columns=tuple(Column(name=name, type=kind, is_nullable=True) for name, kind in TYPES.items()),
@@ -101,7 +102,7 @@ def diff(spark: Any, tmp_path: Path) -> Diff:
 
 
 def sides() -> st.SearchStrategy[Side]:
-    key = st.tuples(st.sampled_from([DAY, NEXT]), st.sampled_from(["a", "b", "c", None]))
+    key = st.tuples(st.sampled_from([DAY, NEXT]), st.sampled_from([*"abcdefghij", None]))
     instants = st.integers(0, 10**11).map(lambda n: START + timedelta(microseconds=n))
     values = st.fixed_dictionaries(
         {
@@ -110,10 +111,11 @@ def sides() -> st.SearchStrategy[Side]:
             "ratio": st.none() | st.integers(-8, 8).map(lambda n: n / 4),
             "due": st.none() | instants,
             "closed": st.none() | st.dates(DAY, NEXT),
+            "late": st.none() | st.booleans(),
             "note": st.none() | st.sampled_from(["x", "y"]),
         }
     )
-    return st.dictionaries(key, values, max_size=8)
+    return st.dictionaries(key, values, min_size=8, max_size=20)
 
 
 def drift(found: Differences) -> dict[str, tuple[Any, ...]]:
@@ -129,7 +131,7 @@ def drift(found: Differences) -> dict[str, tuple[Any, ...]]:
 
 
 @settings(
-    max_examples=4,
+    max_examples=2,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

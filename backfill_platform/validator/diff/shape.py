@@ -11,7 +11,7 @@ from backfill_platform.domain.changes import DriftUnit
 from backfill_platform.domain.contracts import Contract
 from backfill_platform.domain.privacy import Mask, Protection
 
-_WHOLE = frozenset({"byte", "short", "integer", "long"})
+_WHOLE = frozenset({"boolean", "byte", "short", "integer", "long"})  # true counts as one
 _FLOATING = frozenset({"float", "double"})
 _DISTANCES = {"date": DriftUnit.DAYS, "timestamp": DriftUnit.SECONDS}
 
