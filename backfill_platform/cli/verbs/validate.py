@@ -5,13 +5,14 @@ and what is held waits for somebody.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from backfill_platform.cli.failing_screen import failing_table
 from backfill_platform.cli.figures import show_count, show_rows
 from backfill_platform.cli.main import EXIT_REFUSED, EXIT_WAITS
 from backfill_platform.cli.opening import find_run, open_ledger
@@ -21,6 +22,7 @@ from backfill_platform.cli.plan_screen import heading, plain_table, sections
 from backfill_platform.cli.status_screen import gate_table, review_line
 from backfill_platform.cli.verdict_screen import causes, figure_table
 from backfill_platform.domain.clock import utc_now
+from backfill_platform.domain.failing_rows import FailingRow
 from backfill_platform.domain.plain import to_plain
 from backfill_platform.domain.verdicts import Verdict
 from backfill_platform.engine.look.status import RunStatus, read_status, worst_first
@@ -31,9 +33,14 @@ if TYPE_CHECKING:
 
 _SHOWN = 10
 
+Rows = Annotated[
+    bool, typer.Option("--rows", help="With some of the rows for which a gate did not pass.")
+]
 
-def validate(run: Run, as_json: Json = False) -> None:
+
+def validate(run: Run, rows: Rows = False, as_json: Json = False) -> None:
     """Show each gate's verdicts, and whether the table still holds what was published."""
+    from backfill_platform.engine.look.failing import failing_of
     from backfill_platform.engine.look.holdings import check_holdings
     from backfill_platform.lakehouse.paths import Warehouse
 
@@ -42,11 +49,12 @@ def validate(run: Run, as_json: Json = False) -> None:
     record, days = found.run, found.manifest.target.partitions
     verdicts = ledger.verdicts(record.run_id)
     seen = check_holdings(ledger, warehouse, record.run_id, record.table, days)
+    failing = failing_of(warehouse, record.table, record.run_id, days) if rows else None
     if as_json:
-        emit(_document(found, verdicts, seen))
+        emit(_document(found, verdicts, seen, failing))
     else:
         show(heading(f"{record.run_id}  {record.table}", record.state))
-        show(sections(_sections(found, verdicts, seen)))
+        show(sections(_sections(found, verdicts, seen, failing)))
     if any(verdict.is_refusal for verdict in verdicts) or _moved(seen):
         raise typer.Exit(EXIT_REFUSED)
     if found.held and not found.manifest.never_publishes:
@@ -54,9 +62,13 @@ def validate(run: Run, as_json: Json = False) -> None:
 
 
 def _document(
-    found: RunStatus, verdicts: tuple[Verdict, ...], seen: tuple["Holding", ...]
+    found: RunStatus,
+    verdicts: tuple[Verdict, ...],
+    seen: tuple["Holding", ...],
+    failing: tuple[FailingRow, ...] | None,
 ) -> dict[str, Any]:
-    return {
+    rows = {} if failing is None else {"rows": [*map(to_plain, failing)]}
+    return rows | {
         "verdicts": [*map(to_plain, verdicts)],
         "gates": [*map(to_plain, found.gates)],
         "held": found.held,
@@ -67,13 +79,18 @@ def _document(
 
 
 def _sections(
-    found: RunStatus, verdicts: tuple[Verdict, ...], seen: tuple["Holding", ...]
+    found: RunStatus,
+    verdicts: tuple[Verdict, ...],
+    seen: tuple["Holding", ...],
+    failing: tuple[FailingRow, ...] | None,
 ) -> Iterator[tuple[str, RenderableType]]:
     yield "gates", gate_table(found.gates) if found.gates else Text("nothing is judged yet")
     straying = worst_first(verdicts)
     if straying:
         yield "figures", figure_table(straying)
         yield "why", causes(straying)
+    if failing is not None:
+        yield "rows", failing_table(failing)
     if found.reviews:
         yield "reviewed", Text("\n").join(review_line(one) for one in found.reviews)
     if found.manifest.validation.overridden:
