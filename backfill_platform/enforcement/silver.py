@@ -128,8 +128,8 @@ _QUALITY = Quality(
             at_least=Decimal(20),
         ),
     ),
-    # A restatement reads thirty more days than the live run that it replaces: two thirds more in the
-    # midst of history, and more than twice as much where only few days came before.
+    # A restatement reads thirty days more than the live run that it replaces: two thirds more in
+    # the midst of history, and more than twice as much where only few days came before.
     late_rows=Tolerance(percent=Decimal(130)),
     # Disputed in the demo's own data: both zones made a timely decision look late, or the reverse.
     watched_keys=(
