@@ -134,8 +134,12 @@ def verdicts_of(held: Iterable[HeldChunk]) -> tuple[Verdict, ...]:
     return tuple(sorted(found, key=lambda verdict: (verdict.day, order.index(verdict.gate))))
 
 
+def said_of_held(count: int) -> str:
+    return "1 held verdict" if count == 1 else f"{count:,} held verdicts"
+
+
 def review_of(count: int) -> str:
-    return f"the review of {count:,} held verdict{'' if count == 1 else 's'} by an owner"
+    return f"the review of {said_of_held(count)} by an owner"
 
 
 def held_days(held: Iterable[HeldChunk]) -> frozenset[date]:

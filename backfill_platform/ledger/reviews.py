@@ -19,6 +19,7 @@ from backfill_platform.domain.reviews import (
     Review,
     held_chunks,
     reviews_among,
+    said_of_held,
     subject_of,
 )
 from backfill_platform.domain.runs import RunRecord
@@ -90,7 +91,7 @@ def _write_event(
     event = {
         "actor": review.principal,
         "cause": (
-            f"{review.held} held verdicts {said} by {review.principal} as {review.role}: "
+            f"{said_of_held(review.held)} {said} by {review.principal} as {review.role}: "
             f"{review.reason}"
         ),
         "details": {REVIEWED: to_plain(review)},

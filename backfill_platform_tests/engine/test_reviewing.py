@@ -15,6 +15,7 @@ from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.reviews import Review
 from backfill_platform.engine.consent.held import held_of
 from backfill_platform.engine.consent.reviewing import Reviewed, draft_review, review_run
+from backfill_platform.engine.look.verifying import verify_run
 from backfill_platform.engine.plan.planning import plan_run
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.publish.publishing import publish_chunk
@@ -174,6 +175,15 @@ def test_whoever_died_before_it_stood_in_the_evidence_says_it_again(
     owned.ledger.record_review(given, now=owned.clock())
     review(owned, held)
     assert bundle(owned, held.run_id).records()[-1].body["text"] == given.signed_text
+
+
+def test_a_review_whose_record_is_missing_is_found(owned: Platform, held: Manifest) -> None:
+    owned.ledger.record_review(draft(owned, held), now=owned.clock())
+    found = verify_run(
+        owned.ledger, owned.evidence, held.run_id, check_signature=lambda word: "unused"
+    )
+    assert found.problems == ("evidence: the record of the review of bo is gone or differs",)
+    assert found.notes == ("1 held verdict approved by bo as meters, not signed",)
 
 
 def test_a_rejection_ends_the_run(owned: Platform, held: Manifest) -> None:

@@ -12,11 +12,12 @@ from backfill_platform.domain.approvals import Approval
 from backfill_platform.domain.errors import ApprovalRefused, EvidenceBroken
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import ChunkStatus
+from backfill_platform.domain.reviews import Review, said_of_held
 from backfill_platform.evidence.bundle import EvidenceBundle
 from backfill_platform.evidence.chain import EvidenceRecord
 from backfill_platform.ledger.store import Ledger
 
-CheckSignature = Callable[[Approval], str]  # the key's fingerprint, or ApprovalRefused
+CheckSignature = Callable[[Approval | Review], str]  # the key's fingerprint, or ApprovalRefused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +40,7 @@ def verify_run(
     return Verification(
         run_id=run_id,
         problems=(*ours, *kept),
-        notes=tuple(_notes_on_approvals(ledger, run_id, check_signature)),
+        notes=tuple(_notes_on_words(ledger, run_id, check_signature)),
     )
 
 
@@ -70,24 +71,28 @@ def _missing_records(
     kinds = {record.kind for record in records}
     if "plan" not in kinds:
         yield "the record of the plan is gone"
-    known = {record.body.get("text") for record in records if record.kind == "approval"}
+    known = {(record.kind, record.body.get("text")) for record in records}
     for approval in ledger.approvals(run_id):
-        if approval.signed_text not in known:
+        if ("approval", approval.signed_text) not in known:
             yield f"the record of the decision of {approval.principal} is gone or differs"
+    for review in ledger.reviews(run_id):
+        if ("review", review.signed_text) not in known:
+            yield f"the record of the review of {review.principal} is gone or differs"
     published = [one for one in ledger.chunks(run_id) if one.status is ChunkStatus.PUBLISHED]
     if published and "publication" not in kinds:
         yield f"the record of the publication of {published[0].days} is gone"
 
 
-def _notes_on_approvals(
+def _notes_on_words(
     ledger: Ledger, run_id: RunId, check_signature: CheckSignature
 ) -> Iterator[str]:
-    for approval in ledger.approvals(run_id):
-        who = f"{approval.decision.lower()} by {approval.principal} as {approval.role}"
-        if approval.signature is None:
+    for word in (*ledger.approvals(run_id), *ledger.reviews(run_id)):
+        what = "" if isinstance(word, Approval) else f"{said_of_held(word.held)} "
+        who = f"{what}{word.decision.lower()} by {word.principal} as {word.role}"
+        if word.signature is None:
             yield f"{who}, not signed"
             continue
         try:
-            yield f"{who}, signed with {check_signature(approval)}"
+            yield f"{who}, signed with {check_signature(word)}"
         except ApprovalRefused as refused:
             yield f"{who}; with today's keys its signature does not count: {refused}"
