@@ -19,7 +19,6 @@ from backfill_platform.domain.quality import (
     Measure,
     Quality,
     Relation,
-    Tolerance,
 )
 from backfill_platform.domain.tables import Input, Reconciliation, ReferenceUse, TableSpec
 from backfill_platform.domain.transforms import Frames, TransformContext, TransformVersion
@@ -128,9 +127,7 @@ _QUALITY = Quality(
             at_least=Decimal(20),
         ),
     ),
-    # A restatement reads thirty days more than the live run that it replaces: two thirds more in
-    # the midst of history, and more than twice as much where only few days came before.
-    late_rows=Tolerance(percent=Decimal(130)),
+    # No bound of late rows: a restatement reads thirty days more than the live run on purpose.
     # Disputed in the demo's own data: both zones made a timely decision look late, or the reverse.
     watched_keys=(
         {"case_id": "AU-NS-250101-0000102"},
