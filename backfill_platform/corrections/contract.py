@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from backfill_platform.corrections.columns import CORRECTION_COLUMNS, Change
 from backfill_platform.corrections.subject import Subject
 from backfill_platform.domain.contracts import Column, ColumnCheck, Contract
+from backfill_platform.domain.errors import DeclarationInvalid
 
 NEW_VALUES = "from_json(new_values, 'map<string,string>')"
 
@@ -29,11 +30,27 @@ _OWN_CHECKS = (
 def derive_contract(subject: Subject, original: Contract) -> Contract:
     """Invariant: no correction says a value that the original's contract forbids
     (test_a_correction_must_keep_the_contract_of_the_original)."""
+    _refuse_what_is_about_whole_days(subject, original)
     day = Column(name=subject.partition_column, type="date", is_nullable=False)
     return Contract(
         columns=(day, *CORRECTION_COLUMNS),
         checks=(*_OWN_CHECKS, *_checks_of_new_values(original)),
     )
+
+
+def _refuse_what_is_about_whole_days(subject: Subject, original: Contract) -> None:
+    """A correction holds what is new of one row."""
+    of_days = [one.name for one in (*original.uniques, *original.by_pandera)]
+    of_days += [one.name for one in original.checks if one.check == "unique_values_eq"]
+    if of_days:
+        raise DeclarationInvalid(
+            subject=subject.table,
+            field="schema",
+            problem=(
+                f"{', '.join(of_days)} cannot be asked of corrections, which hold single values; "
+                "publish this table by restatement, or declare the check without it"
+            ),
+        )
 
 
 def _checks_of_new_values(original: Contract) -> Iterator[ColumnCheck]:

@@ -6,7 +6,7 @@ so that the rules which compare and compile contracts need no Spark.
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from backfill_platform.domain.canonical import canonical_json
@@ -36,10 +36,48 @@ class ColumnCheck:
         return f"{self.column}_{self.check}"
 
 
+BY_PANDERA = " (by pandera itself)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PanderaCheck:
+    """A check of people's own, which nobody but pandera can run; it holds of rows or it does not.
+
+    It is asked of all rows of a chunk, and of each day only where it does not hold of them.
+    """
+
+    check: str
+    holds: Callable[[Any], bool] = field(repr=False)  # of a Spark frame
+    column: str | None = None  # nothing for one that is about whole rows
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def name(self) -> str:
+        return f"{'' if self.column is None else f'{self.column}_'}{self.check}{BY_PANDERA}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unique:
+    """Columns whose values no two rows of a day share; nulls are equal to each other."""
+
+    columns: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return f"unique({', '.join(self.columns)})"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contract:
     columns: tuple[Column, ...]
     checks: tuple[ColumnCheck, ...]
+    uniques: tuple[Unique, ...] = ()
+    by_pandera: tuple[PanderaCheck, ...] = ()
+
+    @property
+    def check_names(self) -> tuple[str, ...]:
+        """Of everything whose failures are counted, nulls apart."""
+        return tuple(one.name for one in (*self.checks, *self.uniques, *self.by_pandera))
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -51,16 +89,23 @@ class Contract:
         checks = [
             [
                 check.name,
-                sorted(f"{key}={value!r}" for key, value in check.arguments.items()),
+                _as_texts(check.arguments),
                 *([check.value] if check.value else []),
             ]
             for check in self.checks
         ]
+        # Only where there are any: contracts without them keep the digest that manifests have.
+        checks += [[unique.name] for unique in self.uniques]
+        checks += [[own.name, _as_texts(own.arguments)] for own in self.by_pandera]
         document = {"columns": to_plain(self.columns), "checks": checks}
         return hashlib.sha256(canonical_json(document).encode()).hexdigest()
 
     def column(self, name: str) -> Column | None:
         return next((column for column in self.columns if column.name == name), None)
+
+
+def _as_texts(arguments: Mapping[str, Any]) -> list[str]:
+    return sorted(f"{key}={value!r}" for key, value in arguments.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 `measure` takes it for the staged rows, and `measure_source` for what the inputs say.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from backfill_platform.domain.contracts import Contract
 from backfill_platform.domain.identity import RunId
@@ -29,6 +29,12 @@ class MeasurePlan:
     @property
     def measures(self) -> tuple[Measure, ...]:
         return (*self.reconciled, *self.declared)
+
+    @property
+    def without_rules(self) -> "MeasurePlan":
+        """Of rows whose rules somebody has judged already: content and measures alone."""
+        contract = replace(self.contract, checks=(), uniques=(), by_pandera=())
+        return replace(self, contract=contract, instants=(), written_by=None)
 
 
 def plan_measurement(

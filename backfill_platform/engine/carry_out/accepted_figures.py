@@ -6,7 +6,6 @@ measured again, all of a chunk in one Spark action.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
 from datetime import date
 
 from pyspark.sql import SparkSession
@@ -95,9 +94,4 @@ def _measure(
     held = read_pinned(spark, path, target.base_version, column, span)
     rows = in_columns_of(held, staged_rows(platform, spark, manifest, span))
     plan = measure_plan(platform, manifest, Protection())
-    contract = replace(plan.contract, checks=())
-    return measure_staged(
-        rows.where(rows[column].isin(wanted)),
-        # Whether they keep the table's rules was judged when they were published.
-        replace(plan, contract=contract, instants=(), written_by=None),
-    )
+    return measure_staged(rows.where(rows[column].isin(wanted)), plan.without_rules)

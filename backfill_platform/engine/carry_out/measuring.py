@@ -1,8 +1,11 @@
 """Takes the figures of what a chunk has staged, from what was written and not what was meant, and
 of what its inputs say it has to be."""
 
+from dataclasses import replace
+
 from pyspark.sql import DataFrame, SparkSession
 
+from backfill_platform.domain.contracts import LINEAGE_COLUMNS
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.measurements import PartitionMeasurement, SourceMeasurement
 from backfill_platform.domain.partitions import DayRange
@@ -12,7 +15,8 @@ from backfill_platform.engine.carry_out.day_facts import with_day_facts
 from backfill_platform.engine.platform import Platform
 from backfill_platform.executor.staging import chunk_context
 from backfill_platform.lakehouse.reading import read_latest
-from backfill_platform.validator.measure import measure_staged
+from backfill_platform.validator.contract import spark_schema
+from backfill_platform.validator.measure import check_measures, measure_staged
 from backfill_platform.validator.measure_plan import MeasurePlan, plan_measurement
 from backfill_platform.validator.measure_source import measure_source
 from backfill_platform.validator.relations import InputDays, Related, find_related
@@ -31,6 +35,15 @@ def measure_chunk(
     related = related_keys(platform, spark, manifest, frames)
     measured = measure_staged(rows, plan, related)
     return with_day_facts(platform, manifest, days, measured, protection)
+
+
+def refuse_measures(
+    platform: Platform, spark: SparkSession, manifest: Manifest, protection: Protection
+) -> None:
+    """Before anything is computed: measures that no exact figure could come of."""
+    plan = measure_plan(platform, manifest, protection)
+    staged = replace(plan.contract, columns=(*plan.contract.columns, *LINEAGE_COLUMNS))
+    check_measures(spark.createDataFrame([], spark_schema(staged)), plan)
 
 
 def measure_inputs(

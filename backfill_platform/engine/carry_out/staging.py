@@ -26,7 +26,7 @@ from backfill_platform.engine.carry_out.examining import examine_first
 from backfill_platform.engine.carry_out.frames import chunk_frames
 from backfill_platform.engine.carry_out.judging import judge_chunk
 from backfill_platform.engine.carry_out.leases import kept_lease
-from backfill_platform.engine.carry_out.measuring import measure_chunk
+from backfill_platform.engine.carry_out.measuring import measure_chunk, refuse_measures
 from backfill_platform.engine.carry_out.pacing import hold_chunk, rows_read, wait_for_chunk
 from backfill_platform.engine.carry_out.progress import begin_staging, fail_run
 from backfill_platform.engine.carry_out.quarantining import set_rows_aside
@@ -106,6 +106,7 @@ def _work(
     try:
         frames = protect_frames(chunk_frames(platform, spark, manifest, claim.days), protection)
         examine_first(platform, manifest, transform, frames, claim.days)
+        refuse_measures(platform, spark, manifest, protection)
         with kept_lease(platform, manifest.run_id, claim):
             merged = _compute(platform, manifest, transform, claim.days, frames, protection)
             if merged is not None:

@@ -5,6 +5,7 @@ Every gate here counts rows that break a rule; a rule that nobody counted by is 
 
 from collections.abc import Callable, Iterable, Mapping
 
+from backfill_platform.domain.contracts import BY_PANDERA
 from backfill_platform.domain.measurements import PartitionMeasurement
 from backfill_platform.validator.gates.facts import Found, unmeasured
 from backfill_platform.validator.gates.rules import GateRules
@@ -34,7 +35,7 @@ def values_valid(measured: PartitionMeasurement, rules: GateRules) -> Found:
         return unmeasured(missing)
     causes = [
         *(f"{counted_in('null', count)} in {column}" for column, count in _positive(nulls).items()),
-        *(f"{rows(count)} failing {check}" for check, count in _positive(failures).items()),
+        *(_failing(check, count) for check, count in _positive(failures).items()),
     ]
     figures = counted({f"nulls in {column}": count for column, count in nulls.items()})
     return Found(
@@ -43,6 +44,12 @@ def values_valid(measured: PartitionMeasurement, rules: GateRules) -> Found:
         figures=figures + counted(failures),
         strays=with_remedy(causes, "look at the failing sample and correct the input or the model"),
     )
+
+
+def _failing(check: str, count: int) -> str:
+    """pandera says of a check that it does not hold, and of no row."""
+    is_of_rows = not check.endswith(BY_PANDERA)
+    return f"{rows(count)} failing {check}" if is_of_rows else f"{check} does not hold"
 
 
 def relations_kept(measured: PartitionMeasurement, rules: GateRules) -> Found:

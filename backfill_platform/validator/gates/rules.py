@@ -83,7 +83,7 @@ def build_rules(
         rows_most=quality.rows_most,
         rejects_most=quality.rejects_most,
         not_null=tuple(column.name for column in contract.columns if not column.is_nullable),
-        checks=tuple(check.name for check in contract.checks),
+        checks=contract.check_names,
         relations=tuple(relation.name for relation in quality.relations),
         instants=tuple(bound.column for bound in quality.instants),
         promises=tuple(promises),

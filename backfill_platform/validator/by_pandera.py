@@ -1,0 +1,24 @@
+"""Runs the checks that only pandera can run, and tells on which days they do not hold.
+
+pandera says of a frame that a check holds or that it does not. It is asked of the whole chunk, and
+only where it says no, of each day: whoever declares no such check pays nothing for it.
+"""
+
+from collections.abc import Sequence
+from datetime import date
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from backfill_platform.domain.contracts import PanderaCheck
+
+
+def days_that_fail(
+    rows: DataFrame, partition_column: str, check: PanderaCheck, days: Sequence[date]
+) -> frozenset[date]:
+    if not days or check.holds(rows):
+        return frozenset()
+    day = F.col(partition_column)
+    failing = frozenset(one for one in days if not check.holds(rows.where(day == F.lit(one))))
+    # It may be about the days together, such as a greatest total; then none of them is in order.
+    return failing or frozenset(days)
