@@ -43,6 +43,9 @@ class Suspicious(Reachable):
     read_at: T.TimestampType = pa.Field(nullable=True)
     phone: T.StringType = pa.Field(nullable=True, str_length={"max_value": 3})
 
+    class Config:
+        unique = ("meter", "amount")
+
 
 def own_days(frames: Frames, context: TransformContext) -> DataFrame:
     days = context.publish_days

@@ -36,11 +36,12 @@ def failing(platform, manifest):
     return read_failing(platform, manifest.run_id, PartitionSet.of_range(DAYS))
 
 
-def row(gate, check, meter, **found):
-    return FailingRow(day=FIRST, gate=gate, check=check, key={"meter": meter}, found=found)
+def row(gate, check, key, **found):
+    return FailingRow(day=FIRST, gate=gate, check=check, key={"meter": key}, found=found)
 
 
 REPEATED = row(Gate.KEY_UNIQUE, "repeated key", "a", **{"rows with this key": "2"})
+SAME_AMOUNT = row(Gate.VALUES_VALID, "unique(meter, amount)", "a", meter="a", amount="1")
 
 
 def test_failing_rows_are_shown_by_gate_and_check_without_what_is_private(platform, spark, opened):
@@ -52,6 +53,8 @@ def test_failing_rows_are_shown_by_gate_and_check_without_what_is_private(platfo
         row(Gate.VALUES_VALID, "amount_greater_than_or_equal_to", "c", amount="-1"),
         row(Gate.VALUES_VALID, "nulls in amount", "d", amount=None),
         row(Gate.VALUES_VALID, "phone_str_length", "b", phone=NOT_SHOWN),
+        SAME_AMOUNT,
+        SAME_AMOUNT,
         row(Gate.RELATIONS_KEPT, "known partner", "b", partner="nobody"),
         row(Gate.INSTANTS_BOUNDED, "read_at", "c", read_at="2024-12-31 23:00:00"),
     )

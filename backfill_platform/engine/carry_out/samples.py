@@ -18,6 +18,7 @@ from backfill_platform.engine.platform import Platform
 from backfill_platform.governance.privacy import private_columns
 from backfill_platform.lakehouse.delta_tables import open_table
 from backfill_platform.lakehouse.reading import read_latest
+from backfill_platform.validator.blame import Judged
 from backfill_platform.validator.failing import replace_failing, what_to_look_for
 from backfill_platform.validator.samples import SampledRows, sample_failing
 
@@ -37,26 +38,22 @@ def keep_failing_rows(
     rows = ()
     if sought:
         spark = next(iter(frames.inputs.values())).sparkSession
-        sampled = _rows(platform, spark, manifest, days, frames, protection)
-        rows = sample_failing(sampled, sought)
+        judged = Judged(
+            plan=measure_plan(platform, manifest, protection),
+            related=related_keys(platform, spark, manifest, frames),
+            private=private_columns(platform.catalog.tables[manifest.target.table]),
+        )
+        rows = sample_failing(_rows(platform, spark, manifest, days), judged, sought)
     path = platform.warehouse.failing_path(manifest.target.table, manifest.run_id)
     replace_failing(path, days, rows)
 
 
 def _rows(
-    platform: Platform,
-    spark: SparkSession,
-    manifest: Manifest,
-    days: DayRange,
-    frames: Frames,
-    protection: Protection,
+    platform: Platform, spark: SparkSession, manifest: Manifest, days: DayRange
 ) -> SampledRows:
     return SampledRows(
         staged=staged_rows(platform, spark, manifest, days),
         rejects=_rejects(platform, spark, manifest, days),
-        related=related_keys(platform, spark, manifest, frames),
-        plan=measure_plan(platform, manifest, protection),
-        private=private_columns(platform.catalog.tables[manifest.target.table]),
     )
 
 
