@@ -41,15 +41,17 @@ BY_PANDERA = " (by pandera itself)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanderaCheck:
-    """A check of people's own, which nobody but pandera can run; it holds of rows or it does not.
+    """A check that nobody but pandera can run; it holds of rows or it does not.
 
-    It is asked of all rows of a chunk, and of each day only where it does not hold of them.
+    It is asked of all rows of a chunk, and of each day only where it does not hold of them; or of
+    each day at once, where what holds of all days together says nothing of one.
     """
 
     check: str
     holds: Callable[[Any], bool] = field(repr=False)  # of a Spark frame
     column: str | None = None  # nothing for one that is about whole rows
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    is_of_each_day: bool = False
 
     @property
     def name(self) -> str:

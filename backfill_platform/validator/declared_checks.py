@@ -92,10 +92,16 @@ def _by_pandera(schema: Any, check: Any, column: str | None) -> PanderaCheck:
     """Whatever pandera's settings say: they could switch its validation off altogether."""
 
     def holds(rows: Any) -> bool:
+        schema.register_default_backends(type(rows))  # a check alone does not know Spark's frames
         return bool(check(rows.pandera.add_schema(schema), column).check_passed)
 
     return PanderaCheck(
-        check=check.name, column=column, arguments=dict(check.statistics), holds=holds
+        check=check.name,
+        column=column,
+        arguments=dict(check.statistics),
+        holds=holds,
+        # Each day needs all of the values, and so do they when Spark counts them.
+        is_of_each_day=_built_in(check) == UNIQUE_VALUES,
     )
 
 
