@@ -10,6 +10,8 @@ from backfill_platform.lakehouse.jars import jar_paths
 from backfill_platform.lakehouse.session import session_config, start_local_session
 from backfill_platform.settings import load_settings
 from benchmarks.publication import publication_table
+from benchmarks.validation import suite_table
+from benchmarks.validation_share import share_table
 
 
 def main() -> None:
@@ -17,8 +19,10 @@ def main() -> None:
     enter_project(settings)
     spark = start_local_session(session_config(jar_paths(settings.cache_dir)), name="benchmarks")
     with tempfile.TemporaryDirectory(prefix="backfill-bench-") as folder:
-        for line in publication_table(spark, Path(folder)):
-            console.print(line, markup=False, highlight=False)
+        for table in (publication_table, suite_table, share_table):
+            for line in table(spark, Path(folder) / table.__name__):
+                console.print(line, markup=False, highlight=False)
+            console.print()
     spark.stop()
 
 

@@ -91,13 +91,13 @@ DECLARATIONS = Declarations(
 )
 
 
-def open_world(home: Path) -> Platform:
+def open_world(home: Path, *, catalog: str = f"{__name__}:DECLARATIONS") -> Platform:
     policy = home / "governance.yaml"
     home.mkdir(parents=True)
     policy.write_text(POLICY, encoding="utf-8")
     settings = load_settings(
         home=home,
-        catalog=f"{__name__}:DECLARATIONS",
+        catalog=catalog,
         governance=policy,
         # Spelled out: the environment that Spark starts in names the project's own data.
         ledger_url=f"sqlite:///{home / 'ledger.db'}",
