@@ -153,7 +153,7 @@ def _strayed(day: date, outcome: Outcome) -> Verdict:
         gate=Gate.CHANGE_EXPECTED,
         day=day,
         outcome=outcome,
-        expected="1 figures within their bounds",
+        expected="1 figure within bounds",
         found="0 of 1",
         message="meters fell by 80.0 % (from 10 to 2); up to 20 % is usual",
         figures=(fell,),

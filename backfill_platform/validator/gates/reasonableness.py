@@ -12,7 +12,13 @@ from backfill_platform.domain.partitions import Boundary
 from backfill_platform.domain.quality import ChangeBound
 from backfill_platform.validator.gates.change import Change
 from backfill_platform.validator.gates.facts import Facts, Found, figure_of, unmeasured
-from backfill_platform.validator.gates.wording import allowed, rows, said, with_remedy
+from backfill_platform.validator.gates.wording import (
+    allowed,
+    counted_in,
+    rows,
+    said,
+    with_remedy,
+)
 
 NOTHING_ACCEPTED = "nothing is accepted yet"
 _FIRST = Found(expected=NOTHING_ACCEPTED, found=NOTHING_ACCEPTED)
@@ -30,7 +36,7 @@ def change_expected(facts: Facts, day: date) -> Found:
     changes = [change for bound, unit in units for change in _changes(facts, bound, unit)]
     straying = [change for change in changes if change.strays]
     return Found(
-        expected=f"{len(changes)} figures within their bounds",
+        expected=f"{counted_in('figure', len(changes))} within bounds",
         found=f"{len(changes) - len(straying)} of {len(changes)}",
         figures=tuple(change.figure for change in changes),
         strays=with_remedy([change.cause for change in straying], "look at the diff"),
