@@ -112,14 +112,20 @@ class Notice:
 
     @property
     def delivery_id(self) -> str:
-        named = [
-            self.alert.key,
-            to_plain(self.opened_at),
-            self.event.value,
-            to_plain(self.at),
-            self.channel,
-        ]
-        return hashlib.sha256(canonical_json(named).encode()).hexdigest()[:32]
+        return _name(*self._opening, self.event.value, to_plain(self.at), self.channel)
+
+    @property
+    def conversation_id(self) -> str:
+        """Of all messages about the same opening of an alert."""
+        return _name(*self._opening)
+
+    @property
+    def _opening(self) -> tuple[str, str]:
+        return self.alert.key, to_plain(self.opened_at)
+
+
+def _name(*parts: str) -> str:
+    return hashlib.sha256(canonical_json(parts).encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

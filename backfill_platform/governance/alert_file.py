@@ -6,7 +6,7 @@ Secrets stay names of variables; they are looked up when something is sent.
 
 from collections.abc import Sequence
 from pathlib import PurePosixPath
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -152,7 +152,7 @@ def read_alerting(text: str, *, origin: str) -> Alerting:
         part = _AlertsPart.model_validate(document)
     except ValidationError as invalid:
         first = invalid.errors()[0]
-        raise _refusal(origin, node, first["loc"], sentence(first)) from invalid
+        raise _refusal(origin, node, first["loc"], _problem(first)) from None
     for path, problem in _problems(part):
         raise _refusal(origin, node, path, problem)
     return Alerting(
@@ -160,6 +160,13 @@ def read_alerting(text: str, *, origin: str) -> Alerting:
         rules=tuple(_rule(rule) for rule in part.rules),
         thresholds=AlertThresholds(**part.thresholds.model_dump()),
     )
+
+
+def _problem(error: Any) -> str:
+    """Of a password it is not said what it is."""
+    if error["loc"][-1:] == ("password",):
+        return error["msg"].removeprefix("Value error, ")
+    return sentence(error)
 
 
 def _problems(part: _AlertsPart) -> list[tuple[tuple[str | int, ...], str]]:

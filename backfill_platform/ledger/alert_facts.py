@@ -1,0 +1,273 @@
+"""How runs stand, as far as somebody may have to hear of it; always of few of them.
+
+Each query begins with an index over what stands like that now, so that what was before costs
+nothing. Manifests are not read, but for the roles that a waiting run asks for.
+"""
+
+import json
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from backfill_platform.domain.alert_facts import HalfDone, RepeatedKeys, StandingRun
+from backfill_platform.domain.approvals import Decision
+from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.lifecycle import ChunkStatus, RunState
+from backfill_platform.domain.manifests import NEVER_PUBLISHING, is_dark
+from backfill_platform.domain.partitions import DayRange
+from backfill_platform.domain.reviews import held_chunks, verdicts_of, without_review
+from backfill_platform.domain.verdicts import Gate, Outcome
+from backfill_platform.ledger.chunks import read_chunks
+from backfill_platform.ledger.judgements import read_held_verdicts
+from backfill_platform.ledger.reviews import read_reviews
+from backfill_platform.ledger.schema import (
+    STRAYED,
+    UNSETTLED,
+    accepted_output,
+    approval,
+    chunk_run,
+    publication,
+    run,
+    run_event,
+    verdict,
+)
+
+_AFTER_JUDGEMENT = (RunState.VALIDATED, RunState.AWAITING_PUBLISH, RunState.PUBLISHING)
+_STANDING = (
+    run.c.run_id,
+    run.c.table_name,
+    run.c.state,
+    run.c.actor,
+    run.c.reason,
+    run.c.days,
+    run.c.updated_at,
+)
+
+
+def read_standing(
+    connection: sa.Connection,
+    states: Collection[RunState],
+    *,
+    since: datetime,
+    also: Collection[str],
+    limit: int,
+) -> tuple[StandingRun, ...]:
+    """Those that moved last, and not before then; and those that are named, while they stand like
+    that."""
+    in_states = run.c.state.in_([state.value for state in states])
+    newest = (
+        sa.select(*_STANDING)
+        .where(in_states, run.c.updated_at >= since)
+        .order_by(run.c.updated_at.desc(), run.c.run_id)
+        .limit(limit)
+    )
+    named = sa.select(*_STANDING).where(run.c.run_id.in_(sorted(also)), in_states)
+    return _read_runs(connection, newest, named)
+
+
+def read_awaiting(connection: sa.Connection, limit: int) -> tuple[StandingRun, ...]:
+    """Runs that wait for consent; those that wait longest."""
+    awaiting = (RunState.AWAITING_APPROVAL.value, RunState.AWAITING_PUBLISH.value)
+    oldest = (
+        sa.select(*_STANDING)
+        .where(run.c.state.in_(awaiting))
+        .order_by(run.c.updated_at, run.c.run_id)
+        .limit(limit)
+    )
+    return _read_runs(connection, oldest)
+
+
+def read_held(connection: sa.Connection, limit: int) -> tuple[tuple[StandingRun, datetime], ...]:
+    """Runs that may be published once what is held of them is reviewed, reviewed or not; and when
+    the first of it was judged. Those that wait longest."""
+    since = sa.func.min(verdict.c.judged_at).label("since")
+    held = (
+        sa.select(run.c.run_id, since)
+        .join(verdict, verdict.c.run_id == run.c.run_id)
+        .where(
+            run.c.state.in_([state.value for state in _AFTER_JUDGEMENT]),
+            run.c.mode.not_in([mode.value for mode in NEVER_PUBLISHING]),
+            sa.text(STRAYED),
+            verdict.c.outcome == Outcome.HELD.value,
+        )
+        .group_by(run.c.run_id)
+        .order_by(since, run.c.run_id)
+        .limit(limit)
+        .subquery()
+    )
+    rows = connection.execute(
+        sa.select(held.c.run_id, held.c.since, run.c.manifest_json).join(
+            run, run.c.run_id == held.c.run_id
+        )
+    )
+    judged = {row.run_id: row.since for row in rows if not is_dark(row.manifest_json)}
+    named = sa.select(*_STANDING).where(run.c.run_id.in_(sorted(judged)))
+    return tuple((held, judged[held.run_id]) for held in _read_runs(connection, named))
+
+
+def read_states(connection: sa.Connection, run_ids: Collection[str]) -> dict[RunId, RunState]:
+    rows = connection.execute(
+        sa.select(run.c.run_id, run.c.state).where(run.c.run_id.in_(sorted(run_ids)))
+    )
+    return {RunId(row.run_id): RunState(row.state) for row in rows}
+
+
+def count_published_since(
+    connection: sa.Connection, table: str, days: DayRange, since: datetime
+) -> int:
+    """Days that consumers see from a publication that came later."""
+    counted = sa.select(sa.func.count()).where(
+        accepted_output.c.table_name == table,
+        accepted_output.c.superseded_at.is_(None),
+        accepted_output.c.day >= days.start,
+        accepted_output.c.day < days.end_exclusive,
+        accepted_output.c.accepted_at > since,
+    )
+    return connection.execute(counted).scalar_one()
+
+
+def read_repeated_keys(
+    connection: sa.Connection, run_ids: Collection[str]
+) -> tuple[RepeatedKeys, ...]:
+    repeats = (
+        sa.text(STRAYED),
+        verdict.c.gate == Gate.KEY_UNIQUE.value,
+        verdict.c.outcome == Outcome.FAILED.value,
+    )
+    days = (sa.func.count(), sa.func.min(verdict.c.day), sa.func.max(verdict.c.day))
+    found = connection.execute(
+        sa.select(verdict.c.run_id, run.c.table_name, *days)
+        .join(run, run.c.run_id == verdict.c.run_id)
+        .where(*repeats, verdict.c.run_id.in_(sorted(run_ids)))
+        .group_by(verdict.c.run_id, run.c.table_name)
+        .order_by(verdict.c.run_id)
+    ).all()
+    return tuple(
+        RepeatedKeys(
+            run_id=RunId(run_id),
+            table=table,
+            days=count,
+            first=first,
+            last=last,
+            message=_said_of(connection, run_id, first),
+        )
+        for run_id, table, count, first, last in found
+    )
+
+
+def count_unreviewed(connection: sa.Connection, run_id: RunId) -> int:
+    held = held_chunks(read_chunks(connection, run_id), read_held_verdicts(connection, run_id))
+    return len(verdicts_of(without_review(held, read_reviews(connection, run_id))))
+
+
+def read_missing_roles(connection: sa.Connection, run_id: RunId, now: datetime) -> tuple[str, ...]:
+    """As far as it is recorded, as `next_step` reckons."""
+    asked = connection.execute(
+        sa.select(run.c.manifest_json, run.c.manifest_digest).where(run.c.run_id == run_id)
+    ).one()
+    given = connection.scalars(
+        sa.select(approval.c.role).where(
+            approval.c.run_id == run_id,
+            approval.c.manifest_digest == asked.manifest_digest,
+            approval.c.decision == Decision.APPROVED.value,
+            approval.c.expires_at > now,
+        )
+    ).all()
+    roles: Iterable[str] = json.loads(asked.manifest_json)["approval"]["roles"]
+    return tuple(role for role in roles if role not in given)
+
+
+def read_half_done(connection: sa.Connection, before: datetime, limit: int) -> tuple[HalfDone, ...]:
+    return (
+        *_open_intents(connection, before, limit),
+        *_abandoned_chunks(connection, before, limit),
+    )
+
+
+def _open_intents(connection: sa.Connection, before: datetime, limit: int) -> Iterable[HalfDone]:
+    rows = connection.execute(
+        sa.select(publication.c.run_id, publication.c.table_name, publication.c.intent_at)
+        .where(sa.text(UNSETTLED), publication.c.intent_at <= before)
+        .order_by(publication.c.intent_at)
+        .limit(limit)
+    )
+    for row in rows:
+        what = "a publication was begun and its outcome is not recorded"
+        yield HalfDone(
+            run_id=RunId(row.run_id), table=row.table_name, what=what, since=row.intent_at
+        )
+
+
+def _abandoned_chunks(
+    connection: sa.Connection, before: datetime, limit: int
+) -> Iterable[HalfDone]:
+    ended = sa.func.min(chunk_run.c.lease_expires_at).label("ended")
+    rows = connection.execute(
+        sa.select(run.c.run_id, run.c.table_name, ended)
+        .join(chunk_run, chunk_run.c.run_id == run.c.run_id)
+        .where(
+            run.c.state == RunState.STAGING.value,
+            chunk_run.c.status == ChunkStatus.CLAIMED.value,
+            chunk_run.c.lease_expires_at <= before,
+        )
+        .group_by(run.c.run_id, run.c.table_name)
+        .order_by(ended)
+        .limit(limit)
+    )
+    for row in rows:
+        what = "a chunk was being computed and its worker is gone"
+        yield HalfDone(run_id=RunId(row.run_id), table=row.table_name, what=what, since=row.ended)
+
+
+def _read_runs(connection: sa.Connection, *queries: sa.Executable) -> tuple[StandingRun, ...]:
+    rows = {row.run_id: row for query in queries for row in connection.execute(query)}
+    entered = _read_entries(connection, rows)
+    return tuple(_standing(row, entered) for row in rows.values())
+
+
+def _read_entries(
+    connection: sa.Connection, run_ids: Collection[str]
+) -> dict[str, tuple[datetime, str]]:
+    """By run: when its state became what it is, and why; a note leaves it as it was."""
+    entered = (
+        sa.select(run_event.c.run_id, sa.func.max(run_event.c.seq).label("seq"))
+        .where(
+            run_event.c.run_id.in_(sorted(run_ids)),
+            run_event.c.from_state.is_distinct_from(run_event.c.to_state),
+        )
+        .group_by(run_event.c.run_id)
+        .subquery()
+    )
+    rows = connection.execute(
+        sa.select(run_event.c.run_id, run_event.c.at, run_event.c.cause).join(
+            entered,
+            sa.and_(entered.c.run_id == run_event.c.run_id, entered.c.seq == run_event.c.seq),
+        )
+    )
+    return {row.run_id: (row.at, row.cause) for row in rows}
+
+
+def _standing(row: Any, entered: dict[str, tuple[datetime, str]]) -> StandingRun:
+    at, cause = entered[row.run_id]
+    return StandingRun(
+        run_id=RunId(row.run_id),
+        table=row.table_name,
+        state=RunState(row.state),
+        actor=row.actor,
+        reason=row.reason,
+        days=row.days,
+        entered_at=at,
+        cause=cause,
+    )
+
+
+def _said_of(connection: sa.Connection, run_id: str, day: Any) -> str:
+    return connection.execute(
+        sa.select(verdict.c.message).where(
+            verdict.c.run_id == run_id,
+            verdict.c.day == day,
+            verdict.c.gate == Gate.KEY_UNIQUE.value,
+        )
+    ).scalar_one()
