@@ -145,6 +145,18 @@ class PartitionSet:
     def of_range(cls, days: DayRange) -> Self:
         return cls((days,))
 
+    @classmethod
+    def of_ranges(cls, ranges: Iterable[DayRange]) -> Self:
+        """In any order; they may touch and overlap. No day is looked at by itself."""
+        merged: list[DayRange] = []
+        for days in sorted(ranges, key=lambda days: days.start):
+            if merged and days.start <= merged[-1].end_exclusive:
+                end = max(merged[-1].end_exclusive, days.end_exclusive)
+                merged[-1] = DayRange(merged[-1].start, end)
+            else:
+                merged.append(days)
+        return cls(tuple(merged))
+
     @property
     def span(self) -> DayRange:
         return DayRange(self.ranges[0].start, self.ranges[-1].end_exclusive)

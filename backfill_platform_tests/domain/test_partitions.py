@@ -1,6 +1,6 @@
 """Days, ranges and sets: what a scope is."""
 
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 from hypothesis import given
@@ -11,6 +11,9 @@ from backfill_platform.domain.partitions import DayRange, PartitionSet
 JANUARY = DayRange(date(2025, 1, 1), date(2025, 2, 1))
 
 days = st.dates(date(2020, 1, 1), date(2030, 1, 1))
+ranges = st.builds(
+    lambda start, length: DayRange(start, start + timedelta(days=length)), days, st.integers(1, 40)
+)
 day_sets = st.sets(days, min_size=1, max_size=60)
 
 
@@ -46,6 +49,12 @@ def test_a_set_that_could_be_written_shorter_is_refused():
 @given(day_sets)
 def test_a_set_holds_exactly_its_days_in_order(wanted: set[date]):
     assert list(PartitionSet.of_days(wanted)) == sorted(wanted)
+
+
+@given(st.lists(ranges, min_size=1, max_size=20))
+def test_ranges_make_the_set_that_their_days_make(wanted: list[DayRange]):
+    named = [day for days in wanted for day in days]
+    assert PartitionSet.of_ranges(wanted) == PartitionSet.of_days(named)
 
 
 @given(day_sets, st.integers(1, 40))
