@@ -12,7 +12,6 @@ from backfill_platform.domain.alert_facts import HalfDone, RepeatedKeys, Standin
 from backfill_platform.domain.alerts import AlertChange, AlertDelivery, AlertRecord, AlertRound
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import RunState
-from backfill_platform.domain.partitions import DayRange
 from backfill_platform.ledger import alert_deliveries as _deliveries
 from backfill_platform.ledger import alert_facts as _facts
 from backfill_platform.ledger import alerts as _alerts
@@ -96,10 +95,10 @@ class AlertBook:
         with reading(self._engine) as connection:
             return _facts.read_states(connection, run_ids)
 
-    def published_since(self, table: str, days: DayRange, since: datetime) -> int:
-        """How many of the days consumers see from a later publication."""
+    def made_good(self, failed: Iterable[StandingRun]) -> frozenset[RunId]:
+        """Those of which consumers see each day from a later publication."""
         with reading(self._engine) as connection:
-            return _facts.count_published_since(connection, table, days, since)
+            return _facts.read_made_good(connection, failed)
 
     def repeated_keys(self, run_ids: Collection[str]) -> tuple[RepeatedKeys, ...]:
         with reading(self._engine) as connection:

@@ -5,7 +5,7 @@ nothing. Manifests are not read, but for the roles that a waiting run asks for.
 """
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -57,14 +57,17 @@ def read_standing(
     """Those that moved last, and not before then; and those that are named, while they stand like
     that."""
     in_states = run.c.state.in_([state.value for state in states])
-    newest = (
+    newest = connection.execute(
         sa.select(*_STANDING)
         .where(in_states, run.c.updated_at >= since)
         .order_by(run.c.updated_at.desc(), run.c.run_id)
         .limit(limit)
+    ).all()
+    others = frozenset(also) - {row.run_id for row in newest}
+    named = connection.execute(
+        sa.select(*_STANDING).where(run.c.run_id.in_(sorted(others)), in_states)
     )
-    named = sa.select(*_STANDING).where(run.c.run_id.in_(sorted(also)), in_states)
-    return _read_runs(connection, newest, named)
+    return _standing_runs(connection, [*newest, *named])
 
 
 def read_awaiting(connection: sa.Connection, limit: int) -> tuple[StandingRun, ...]:
@@ -76,7 +79,7 @@ def read_awaiting(connection: sa.Connection, limit: int) -> tuple[StandingRun, .
         .order_by(run.c.updated_at, run.c.run_id)
         .limit(limit)
     )
-    return _read_runs(connection, oldest)
+    return _standing_runs(connection, connection.execute(oldest).all())
 
 
 def read_held(connection: sa.Connection, limit: int) -> tuple[tuple[StandingRun, datetime], ...]:
@@ -104,7 +107,8 @@ def read_held(connection: sa.Connection, limit: int) -> tuple[tuple[StandingRun,
     )
     judged = {row.run_id: row.since for row in rows if not is_dark(row.manifest_json)}
     named = sa.select(*_STANDING).where(run.c.run_id.in_(sorted(judged)))
-    return tuple((held, judged[held.run_id]) for held in _read_runs(connection, named))
+    found = _standing_runs(connection, connection.execute(named).all())
+    return tuple((held, judged[held.run_id]) for held in found)
 
 
 def read_states(connection: sa.Connection, run_ids: Collection[str]) -> dict[RunId, RunState]:
@@ -114,18 +118,9 @@ def read_states(connection: sa.Connection, run_ids: Collection[str]) -> dict[Run
     return {RunId(row.run_id): RunState(row.state) for row in rows}
 
 
-def count_published_since(
-    connection: sa.Connection, table: str, days: DayRange, since: datetime
-) -> int:
-    """Days that consumers see from a publication that came later."""
-    counted = sa.select(sa.func.count()).where(
-        accepted_output.c.table_name == table,
-        accepted_output.c.superseded_at.is_(None),
-        accepted_output.c.day >= days.start,
-        accepted_output.c.day < days.end_exclusive,
-        accepted_output.c.accepted_at > since,
-    )
-    return connection.execute(counted).scalar_one()
+def read_made_good(connection: sa.Connection, failed: Iterable[StandingRun]) -> frozenset[RunId]:
+    """Those of which consumers see each day from a publication that came later."""
+    return frozenset(run.run_id for run in failed if _is_made_good(connection, run))
 
 
 def read_repeated_keys(
@@ -186,6 +181,29 @@ def read_half_done(connection: sa.Connection, before: datetime, limit: int) -> t
     )
 
 
+def _is_made_good(connection: sa.Connection, failed: StandingRun) -> bool:
+    """The first day that is seen from before answers it, and there is one nearly always."""
+    return failed.days is not None and all(
+        _are_published_since(connection, failed.table, days, failed.entered_at)
+        for days in failed.days.ranges
+    )
+
+
+def _are_published_since(
+    connection: sa.Connection, table: str, days: DayRange, since: datetime
+) -> bool:
+    seen = (
+        accepted_output.c.table_name == table,
+        accepted_output.c.superseded_at.is_(None),
+        accepted_output.c.day >= days.start,
+        accepted_output.c.day < days.end_exclusive,
+    )
+    before = sa.select(accepted_output.c.day).where(*seen, accepted_output.c.accepted_at <= since)
+    if connection.execute(before.limit(1)).first() is not None:
+        return False
+    return connection.execute(sa.select(sa.func.count()).where(*seen)).scalar_one() == len(days)
+
+
 def _open_intents(connection: sa.Connection, before: datetime, limit: int) -> Iterable[HalfDone]:
     rows = connection.execute(
         sa.select(publication.c.run_id, publication.c.table_name, publication.c.intent_at)
@@ -221,10 +239,9 @@ def _abandoned_chunks(
         yield HalfDone(run_id=RunId(row.run_id), table=row.table_name, what=what, since=row.ended)
 
 
-def _read_runs(connection: sa.Connection, *queries: sa.Executable) -> tuple[StandingRun, ...]:
-    rows = {row.run_id: row for query in queries for row in connection.execute(query)}
-    entered = _read_entries(connection, rows)
-    return tuple(_standing(row, entered) for row in rows.values())
+def _standing_runs(connection: sa.Connection, rows: Sequence[Any]) -> tuple[StandingRun, ...]:
+    entered = _read_entries(connection, [row.run_id for row in rows])
+    return tuple(_standing(row, entered) for row in rows)
 
 
 def _read_entries(

@@ -101,11 +101,22 @@ def test_of_many_failures_the_newest_are_found(ledger: Ledger, book: AlertBook) 
     assert len(failed_runs(book, limit=3)) == 3
 
 
-def test_days_that_were_published_since_are_counted(ledger: Ledger, book: AlertBook) -> None:
+@pytest.mark.parametrize(
+    ("days", "published", "is_made_good"),
+    [
+        (january(1, 2), after(3_600), True),
+        (january(1, 3), after(3_600), False),
+        (january(1, 2), after(30), False),
+    ],
+    ids=["all since", "one not at all", "all before"],
+)
+def test_a_failure_is_made_good_when_each_day_was_published_since(
+    ledger, book, days, published, is_made_good
+):
+    run_id = fail(ledger, days=days)
     other = register(ledger, "cli:2", january(1, 2)).run_id
-    publish(ledger, other, january(1, 2), version=2, now=after(3_600))
-    assert book.published_since(TABLE, january(1, 3), after(60)) == 2
-    assert book.published_since(TABLE, january(1, 3), after(3_600)) == 0
+    publish(ledger, other, january(1, 2), version=2, now=published)
+    assert book.made_good(failed_runs(book)) == ({run_id} if is_made_good else frozenset())
 
 
 def test_repeated_keys_are_found_with_their_days(ledger: Ledger, book: AlertBook) -> None:
@@ -198,6 +209,7 @@ def test_no_look_walks_through_everything_that_ever_was(sqlite_url: str) -> None
     """Each statement of a look begins at an index, whatever it finds."""
     with closing(Ledger.open(sqlite_url)) as ledger:
         run_id = hold(ledger)
+        fail(ledger, "cli:failed")
         statements = _statements_of_a_look(ledger, run_id)
     with opened(sqlite_url) as engine, reading(engine) as connection:
         steps = [
@@ -221,13 +233,12 @@ def _statements_of_a_look(ledger: Ledger, run_id: RunId) -> list[tuple[str, tupl
     event.listen(sa.Engine, "before_cursor_execute", note)
     try:
         book = ledger.alerts
-        failed_runs(book, also=[run_id])
+        book.made_good(failed_runs(book, also=[run_id]))
         book.awaiting_consent(limit=10)
         book.held_runs(limit=10)
         book.count_unreviewed(run_id)
         book.repeated_keys([run_id])
         book.half_done(NOW, limit=10)
-        book.published_since(TABLE, january(1, 3), NOW)
         book.due_deliveries(NOW, most_attempts=3, without=(), limit=10)
         book.open_alerts()
         ledger.newest_accepted(TABLE)

@@ -54,20 +54,10 @@ def read_facts(
 def _read_stuck(platform: Platform, told: list[str], now: datetime) -> tuple[StandingRun, ...]:
     """Runs whose days are not judged well and not published by anybody else since."""
     since = now - timedelta(days=platform.alerting.thresholds.failed_within_days)
-    found = platform.ledger.alerts.standing_runs(
-        _NOT_JUDGED_WELL, since=since, also=told, limit=MOST
-    )
-    return tuple(run for run in found if not _is_made_good(platform, run))
-
-
-def _is_made_good(platform: Platform, run: StandingRun) -> bool:
-    if run.state is not _S.FAILED or run.days is None:
-        return False
-    published = (
-        platform.ledger.alerts.published_since(run.table, days, run.entered_at)
-        for days in run.days.ranges
-    )
-    return sum(published) == len(run.days)
+    book = platform.ledger.alerts
+    found = book.standing_runs(_NOT_JUDGED_WELL, since=since, also=told, limit=MOST)
+    made_good = book.made_good(run for run in found if run.state is _S.FAILED)
+    return tuple(run for run in found if run.run_id not in made_good)
 
 
 def _read_waiting(platform: Platform, now: datetime) -> Iterable[WaitingRun]:
