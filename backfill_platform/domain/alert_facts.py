@@ -24,6 +24,7 @@ class StandingRun:
     days: PartitionSet | None
     entered_at: datetime
     cause: str
+    never_publishes: bool  # whatever comes out of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,6 +67,7 @@ class AlertRecord:
     """As the ledger keeps it."""
 
     alert: Alert  # as it was told last
+    digest: str  # of that
     opened_at: datetime
     seen_at: datetime  # when the condition held last, to a few minutes
     told_at: datetime

@@ -38,11 +38,13 @@ def find_alerts(facts: AlertFacts, thresholds: AlertThresholds, now: datetime) -
 
 
 def _failed(run: StandingRun) -> Alert:
+    """Nobody is woken for what would not have been published either."""
+    severity = AlertSeverity.WARNING if run.never_publishes else AlertSeverity.CRITICAL
     return Alert(
         kind=AlertKind.RUN_FAILED,
         subject=run.run_id,
         table=run.table,
-        severity=AlertSeverity.CRITICAL,
+        severity=severity,
         title=f"Run {run.run_id} failed",
         message=(
             f"{_days_of(run)} failed at {_instant(run.entered_at)}: {_shortened(run.cause)}. "

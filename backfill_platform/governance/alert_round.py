@@ -70,7 +70,7 @@ def _event(
     alert: Alert, record: AlertRecord, repeat_hours: int | None, now: datetime
 ) -> AlertEvent | None:
     waited = now - record.told_at
-    if alert.digest != record.alert.digest and waited >= CHANGE_PAUSE:
+    if alert.digest != record.digest and waited >= CHANGE_PAUSE:
         return AlertEvent.CHANGED
     if repeat_hours is not None and waited >= timedelta(hours=repeat_hours):
         return AlertEvent.REMINDED

@@ -16,6 +16,7 @@ from backfill_platform.domain.approvals import Decision
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
 from backfill_platform.domain.manifests import NEVER_PUBLISHING, is_dark
+from backfill_platform.domain.modes import ExecutionMode
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.reviews import held_chunks, verdicts_of, without_review
 from backfill_platform.domain.verdicts import Gate, Outcome
@@ -39,6 +40,7 @@ _STANDING = (
     run.c.run_id,
     run.c.table_name,
     run.c.state,
+    run.c.mode,
     run.c.actor,
     run.c.reason,
     run.c.days,
@@ -277,6 +279,7 @@ def _standing(row: Any, entered: dict[str, tuple[datetime, str]]) -> StandingRun
         days=row.days,
         entered_at=at,
         cause=cause,
+        never_publishes=ExecutionMode(row.mode) in NEVER_PUBLISHING,
     )
 
 

@@ -190,6 +190,7 @@ def _with_channels(
 def _read(row: sa.Row[Any], channels: Sequence[str]) -> AlertRecord:
     return AlertRecord(
         alert=read_alert(row),
+        digest=row.digest,
         opened_at=row.opened_at,
         seen_at=row.seen_at,
         told_at=row.told_at,

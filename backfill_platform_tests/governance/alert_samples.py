@@ -43,6 +43,7 @@ def standing(state: RunState = RunState.FAILED, **changed: Any) -> StandingRun:
         days=DAYS,
         entered_at=NOW,
         cause="chunk 2025-01-01 failed",
+        never_publishes=False,
     )
     return replace(run, **changed)
 
@@ -79,6 +80,7 @@ def half_done(*, minutes_ago: float, what: str = "a publication was begun") -> H
 def recorded(alert: Alert, **changed: Any) -> AlertRecord:
     record = AlertRecord(
         alert=alert,
+        digest=alert.digest,
         opened_at=NOW,
         seen_at=NOW,
         told_at=NOW,

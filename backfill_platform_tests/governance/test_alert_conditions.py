@@ -49,6 +49,11 @@ def test_a_failed_run_says_why_it_failed_and_what_to_type() -> None:
     assert f"`backfill retry {RUN}`" in alert.message
 
 
+def test_for_a_dry_run_that_failed_nobody_is_woken() -> None:
+    alert = only(AlertFacts(failed=(standing(never_publishes=True),)))
+    assert alert.severity is AlertSeverity.WARNING
+
+
 def test_a_cause_of_many_lines_becomes_one_that_can_be_read() -> None:
     alert = only(AlertFacts(failed=(standing(cause="a\n" * 9_000),)))
     assert "\n" not in alert.message

@@ -45,8 +45,8 @@ def book(ledger: Ledger) -> AlertBook:
     return ledger.alerts
 
 
-def fail(ledger: Ledger, origin: str = "cli:1", days: DayRange | None = None) -> RunId:
-    run_id = register(ledger, origin, days).run_id
+def fail(ledger: Ledger, origin: str = "cli:1", days: DayRange | None = None, **said) -> RunId:
+    run_id = register(ledger, origin, days, **said).run_id
     move(ledger, run_id, *TO_STAGING)
     ledger.move(
         run_id, S.STAGING, S.FAILED, actor="w", cause="disk full", details={}, now=after(60)
@@ -81,6 +81,12 @@ def test_a_failed_run_is_found_with_when_and_why(ledger: Ledger, book: AlertBook
     (found,) = failed_runs(book)
     assert (found.run_id, found.state, found.table) == (run_id, S.FAILED, TABLE)
     assert (found.entered_at, found.cause) == (after(60), "disk full")
+
+
+@pytest.mark.parametrize("mode", [ExecutionMode.DRY_RUN, ExecutionMode.LIVE])
+def test_a_failed_run_says_whether_it_would_publish(ledger, book, mode: ExecutionMode) -> None:
+    fail(ledger, mode=mode)
+    assert failed_runs(book)[0].never_publishes == (mode is ExecutionMode.DRY_RUN)
 
 
 def test_an_old_failure_is_found_only_by_its_name(ledger: Ledger, book: AlertBook) -> None:

@@ -37,6 +37,7 @@ def test_what_is_opened_comes_back_as_it_was(book: AlertBook) -> None:
     book.record_round(opening(alert(), channels=("log", "chat")), now=NOW)
     assert only(book) == AlertRecord(
         alert=alert(),
+        digest=alert().digest,
         opened_at=NOW,
         seen_at=NOW,
         told_at=NOW,

@@ -1,6 +1,7 @@
 """Messages arrive at real receivers, and what does not arrive says why without telling a secret."""
 
 import json
+import socket
 import ssl
 import sys
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from backfill_platform.domain.alert_channels import (
 from backfill_platform.domain.alerts import AlertEvent, Notice
 from backfill_platform.domain.errors import AlertUndelivered
 from backfill_platform.notifier import local
+from backfill_platform.notifier import web as web_channel
 from backfill_platform.notifier.sending import send
 from backfill_platform_tests.notifier.mail_receiver import MailReceiver, mail_receiver
 from backfill_platform_tests.notifier.samples import ALERT, no_secret, notice
@@ -125,6 +127,13 @@ def test_an_address_that_nobody_answers_is_not_told_to_anybody(web: WebReceiver)
     said = refusal(WebhookChannel(url="http://127.0.0.1:1/services/hidden-token"))
     assert said.startswith("127.0.0.1 could not be asked (ConnectionError);")
     assert "hidden" not in said
+
+
+def test_a_receiver_that_never_answers_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(web_channel, "PATIENCE_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        said = refusal(WebhookChannel(url=f"http://127.0.0.1:{silent.getsockname()[1]}/"))
+    assert "could not be asked (ReadTimeout)" in said
 
 
 @pytest.mark.parametrize("url", ["http://", "http://[::1", "nonsense://x"])

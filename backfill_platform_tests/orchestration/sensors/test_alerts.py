@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import dagster as dg
 import pytest
+from dagster_pyspark import PySparkResource
 
 from backfill_platform.domain.alert_channels import WebhookChannel
 from backfill_platform.domain.lifecycle import RunState
@@ -12,6 +13,7 @@ from backfill_platform.domain.manifests import Manifest
 from backfill_platform.engine.plan.planning import plan_run
 from backfill_platform.engine.platform import Platform
 from backfill_platform.governance.alerting import Alerting, AlertRule
+from backfill_platform.orchestration.build import assemble
 from backfill_platform.orchestration.sensors.alerts import make_alert_sensor
 from backfill_platform_tests.readings import BRONZE, week
 
@@ -73,5 +75,6 @@ def test_what_cannot_be_delivered_is_postponed_and_breaks_no_tick(
     assert tick(dead) == "1 opened, 1 postponed"
 
 
-def test_it_runs_from_the_start(platform: Platform) -> None:
-    assert make_alert_sensor(platform).default_status is dg.DefaultSensorStatus.RUNNING
+def test_it_runs_wherever_the_platform_is_loaded(platform: Platform) -> None:
+    loaded = assemble(platform, PySparkResource(spark_config={})).get_sensor_def("alerts")
+    assert loaded.default_status is dg.DefaultSensorStatus.RUNNING
