@@ -142,20 +142,20 @@ class PartitionSet:
         return cls(tuple(merged))
 
     @classmethod
-    def of_range(cls, days: DayRange) -> Self:
-        return cls((days,))
-
-    @classmethod
     def of_ranges(cls, ranges: Iterable[DayRange]) -> Self:
-        """In any order; they may touch and overlap. No day is looked at by itself."""
+        """However long they are, and whether or not they overlap."""
         merged: list[DayRange] = []
-        for days in sorted(ranges, key=lambda days: days.start):
-            if merged and days.start <= merged[-1].end_exclusive:
-                end = max(merged[-1].end_exclusive, days.end_exclusive)
+        for one in sorted(ranges):
+            if merged and one.start <= merged[-1].end_exclusive:
+                end = max(one.end_exclusive, merged[-1].end_exclusive)
                 merged[-1] = DayRange(merged[-1].start, end)
             else:
-                merged.append(days)
+                merged.append(one)
         return cls(tuple(merged))
+
+    @classmethod
+    def of_range(cls, days: DayRange) -> Self:
+        return cls((days,))
 
     @property
     def span(self) -> DayRange:

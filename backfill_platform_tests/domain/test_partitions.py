@@ -1,6 +1,6 @@
 """Days, ranges and sets: what a scope is."""
 
-from datetime import date, timedelta
+from datetime import date
 
 import pytest
 from hypothesis import given
@@ -11,9 +11,6 @@ from backfill_platform.domain.partitions import DayRange, PartitionSet
 JANUARY = DayRange(date(2025, 1, 1), date(2025, 2, 1))
 
 days = st.dates(date(2020, 1, 1), date(2030, 1, 1))
-ranges = st.builds(
-    lambda start, length: DayRange(start, start + timedelta(days=length)), days, st.integers(1, 40)
-)
 day_sets = st.sets(days, min_size=1, max_size=60)
 
 
@@ -51,10 +48,12 @@ def test_a_set_holds_exactly_its_days_in_order(wanted: set[date]):
     assert list(PartitionSet.of_days(wanted)) == sorted(wanted)
 
 
-@given(st.lists(ranges, min_size=1, max_size=20))
-def test_ranges_make_the_set_that_their_days_make(wanted: list[DayRange]):
-    named = [day for days in wanted for day in days]
-    assert PartitionSet.of_ranges(wanted) == PartitionSet.of_days(named)
+@given(st.lists(st.tuples(st.dates(date(2025, 1, 1), date(2025, 3, 1)), st.integers(1, 9))))
+def test_ranges_are_merged_to_the_days_that_they_hold(given_ranges):
+    ranges = [DayRange.of_day(first).widen(after_days=more) for first, more in given_ranges]
+    ranges.append(DayRange.of_day(date(2025, 2, 1)))
+    days = {day for one in ranges for day in one}
+    assert PartitionSet.of_ranges(ranges) == PartitionSet.of_days(days)
 
 
 @given(day_sets, st.integers(1, 40))

@@ -37,10 +37,10 @@ def downgrade() -> None:
 def _create_alert() -> None:
     op.create_table(
         "alert",
-        sa.Column("alert_key", sa.String(300), nullable=False),
+        sa.Column("alert_key", sa.String(400), nullable=False),
         sa.Column("opened_at", INSTANT, nullable=False),
         sa.Column("kind", sa.String(40), nullable=False),
-        sa.Column("subject", sa.String(250), nullable=False),
+        sa.Column("subject", sa.String(320), nullable=False),
         sa.Column("table_name", sa.String(200), nullable=False),
         sa.Column("severity", sa.String(40), nullable=False),
         sa.Column("digest", sa.String(64), nullable=False),
@@ -61,7 +61,7 @@ def _create_delivery() -> None:
     op.create_table(
         "alert_delivery",
         sa.Column("delivery_id", sa.String(32), nullable=False),
-        sa.Column("alert_key", sa.String(300), nullable=False),
+        sa.Column("alert_key", sa.String(400), nullable=False),
         sa.Column("opened_at", INSTANT, nullable=False),
         sa.Column("event", sa.String(40), nullable=False),
         sa.Column("at", INSTANT, nullable=False),
