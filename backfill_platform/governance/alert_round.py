@@ -26,6 +26,7 @@ SEEN_EVERY = timedelta(minutes=5)  # a quiet look writes nothing
 
 # Taken up again and not yet past what was told: neither over nor new.
 _AT_WORK = frozenset({RunState.STAGING, RunState.STAGED})
+_AWAITING = frozenset({RunState.AWAITING_APPROVAL, RunState.AWAITING_PUBLISH})
 _OF_ATTEMPTS = frozenset({AlertKind.RUN_FAILED, AlertKind.DUPLICATES_FOUND})
 
 
@@ -129,8 +130,16 @@ def _why_over(alert: Alert, facts: AlertFacts) -> str:
         case AlertKind.GAP_NOT_REPAIRABLE:
             return f"{alert.table}: the gap is no longer found, or may be repaired."
         case AlertKind.RECOVERY_FAILED:
-            return f"Run {alert.subject} is {state} now, and nothing of it is half done."
-        case AlertKind.RUN_FAILED if state is RunState.FAILED:
-            return f"Other runs have published all days of {alert.subject} on {alert.table} since."
+            return f"Run {alert.subject} is {state} now, and nothing of it is half done for long."
+        case AlertKind.APPROVAL_WAITING if state in _AWAITING:
+            return f"Run {alert.subject} is {state} now, and not for longer than it may be."
+        case _ if state is RunState.FAILED:
+            return _why_over_though_failed(alert, facts)
         case _:
             return f"Run {alert.subject} on {alert.table} is {state} now."
+
+
+def _why_over_though_failed(alert: Alert, facts: AlertFacts) -> str:
+    if any(run.run_id == alert.subject for run in facts.failed):
+        return f"What run {alert.subject} staged last for {alert.table} repeats no key."
+    return f"Other runs have published all days of {alert.subject} on {alert.table} since."

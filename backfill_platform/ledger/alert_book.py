@@ -14,6 +14,7 @@ from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.ledger import alert_deliveries as _deliveries
 from backfill_platform.ledger import alert_facts as _facts
+from backfill_platform.ledger import alert_waits as _waits
 from backfill_platform.ledger import alerts as _alerts
 from backfill_platform.ledger.column_types import require_aware
 from backfill_platform.ledger.database import reading, writing
@@ -107,20 +108,20 @@ class AlertBook:
     def awaiting_consent(self, *, limit: int) -> tuple[StandingRun, ...]:
         """Those that wait longest."""
         with reading(self._engine) as connection:
-            return _facts.read_awaiting(connection, limit)
+            return _waits.read_awaiting(connection, limit)
 
     def held_runs(self, *, limit: int) -> tuple[tuple[StandingRun, datetime], ...]:
         """Of which something was held, reviewed or not, and since when."""
         with reading(self._engine) as connection:
-            return _facts.read_held(connection, limit)
+            return _waits.read_held(connection, limit)
 
     def count_unreviewed(self, run_id: RunId) -> int:
         with reading(self._engine) as connection:
-            return _facts.count_unreviewed(connection, run_id)
+            return _waits.count_unreviewed(connection, run_id)
 
     def missing_roles(self, run_id: RunId, now: datetime) -> tuple[str, ...]:
         with reading(self._engine) as connection:
-            return _facts.read_missing_roles(connection, run_id, now)
+            return _waits.read_missing_roles(connection, run_id, now)
 
     def half_done(self, before: datetime, *, limit: int) -> tuple[HalfDone, ...]:
         with reading(self._engine) as connection:

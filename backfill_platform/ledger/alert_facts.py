@@ -1,51 +1,30 @@
 """How runs stand, as far as somebody may have to hear of it; always of few of them.
 
 Each query begins with an index over what stands like that now, so that what was before costs
-nothing. Manifests are not read, but for the roles that a waiting run asks for.
+nothing. Who waits for somebody's word stands in `alert_waits`.
 """
 
-import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
 from backfill_platform.domain.alert_facts import HalfDone, RepeatedKeys, StandingRun
-from backfill_platform.domain.approvals import Decision
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
-from backfill_platform.domain.manifests import NEVER_PUBLISHING, is_dark
-from backfill_platform.domain.modes import ExecutionMode
 from backfill_platform.domain.partitions import DayRange
-from backfill_platform.domain.reviews import held_chunks, verdicts_of, without_review
 from backfill_platform.domain.verdicts import Gate, Outcome
-from backfill_platform.ledger.chunks import read_chunks
-from backfill_platform.ledger.judgements import read_held_verdicts
-from backfill_platform.ledger.reviews import read_reviews
 from backfill_platform.ledger.schema import (
     STRAYED,
     UNSETTLED,
     accepted_output,
-    approval,
     chunk_run,
     publication,
     run,
-    run_event,
     verdict,
 )
-
-_AFTER_JUDGEMENT = (RunState.VALIDATED, RunState.AWAITING_PUBLISH, RunState.PUBLISHING)
-_STANDING = (
-    run.c.run_id,
-    run.c.table_name,
-    run.c.state,
-    run.c.mode,
-    run.c.actor,
-    run.c.reason,
-    run.c.days,
-    run.c.updated_at,
-)
+from backfill_platform.ledger.standing import STANDING, standing_runs
 
 
 def read_standing(
@@ -60,57 +39,16 @@ def read_standing(
     that."""
     in_states = run.c.state.in_([state.value for state in states])
     newest = connection.execute(
-        sa.select(*_STANDING)
+        sa.select(*STANDING)
         .where(in_states, run.c.updated_at >= since)
         .order_by(run.c.updated_at.desc(), run.c.run_id)
         .limit(limit)
     ).all()
     others = frozenset(also) - {row.run_id for row in newest}
     named = connection.execute(
-        sa.select(*_STANDING).where(run.c.run_id.in_(sorted(others)), in_states)
+        sa.select(*STANDING).where(run.c.run_id.in_(sorted(others)), in_states)
     )
-    return _standing_runs(connection, [*newest, *named])
-
-
-def read_awaiting(connection: sa.Connection, limit: int) -> tuple[StandingRun, ...]:
-    """Runs that wait for consent; those that wait longest."""
-    awaiting = (RunState.AWAITING_APPROVAL.value, RunState.AWAITING_PUBLISH.value)
-    oldest = (
-        sa.select(*_STANDING)
-        .where(run.c.state.in_(awaiting))
-        .order_by(run.c.updated_at, run.c.run_id)
-        .limit(limit)
-    )
-    return _standing_runs(connection, connection.execute(oldest).all())
-
-
-def read_held(connection: sa.Connection, limit: int) -> tuple[tuple[StandingRun, datetime], ...]:
-    """Runs that may be published once what is held of them is reviewed, reviewed or not; and when
-    the first of it was judged. Those that wait longest."""
-    since = sa.func.min(verdict.c.judged_at).label("since")
-    held = (
-        sa.select(run.c.run_id, since)
-        .join(verdict, verdict.c.run_id == run.c.run_id)
-        .where(
-            run.c.state.in_([state.value for state in _AFTER_JUDGEMENT]),
-            run.c.mode.not_in([mode.value for mode in NEVER_PUBLISHING]),
-            sa.text(STRAYED),
-            verdict.c.outcome == Outcome.HELD.value,
-        )
-        .group_by(run.c.run_id)
-        .order_by(since, run.c.run_id)
-        .limit(limit)
-        .subquery()
-    )
-    rows = connection.execute(
-        sa.select(held.c.run_id, held.c.since, run.c.manifest_json).join(
-            run, run.c.run_id == held.c.run_id
-        )
-    )
-    judged = {row.run_id: row.since for row in rows if not is_dark(row.manifest_json)}
-    named = sa.select(*_STANDING).where(run.c.run_id.in_(sorted(judged)))
-    found = _standing_runs(connection, connection.execute(named).all())
-    return tuple((held, judged[held.run_id]) for held in found)
+    return standing_runs(connection, [*newest, *named])
 
 
 def read_states(connection: sa.Connection, run_ids: Collection[str]) -> dict[RunId, RunState]:
@@ -152,28 +90,6 @@ def read_repeated_keys(
         )
         for run_id, table, count, first, last in found
     )
-
-
-def count_unreviewed(connection: sa.Connection, run_id: RunId) -> int:
-    held = held_chunks(read_chunks(connection, run_id), read_held_verdicts(connection, run_id))
-    return len(verdicts_of(without_review(held, read_reviews(connection, run_id))))
-
-
-def read_missing_roles(connection: sa.Connection, run_id: RunId, now: datetime) -> tuple[str, ...]:
-    """As far as it is recorded, as `next_step` reckons."""
-    asked = connection.execute(
-        sa.select(run.c.manifest_json, run.c.manifest_digest).where(run.c.run_id == run_id)
-    ).one()
-    given = connection.scalars(
-        sa.select(approval.c.role).where(
-            approval.c.run_id == run_id,
-            approval.c.manifest_digest == asked.manifest_digest,
-            approval.c.decision == Decision.APPROVED.value,
-            approval.c.expires_at > now,
-        )
-    ).all()
-    roles: Iterable[str] = json.loads(asked.manifest_json)["approval"]["roles"]
-    return tuple(role for role in roles if role not in given)
 
 
 def read_half_done(connection: sa.Connection, before: datetime, limit: int) -> tuple[HalfDone, ...]:
@@ -239,48 +155,6 @@ def _abandoned_chunks(
     for row in rows:
         what = "a chunk was being computed and its worker is gone"
         yield HalfDone(run_id=RunId(row.run_id), table=row.table_name, what=what, since=row.ended)
-
-
-def _standing_runs(connection: sa.Connection, rows: Sequence[Any]) -> tuple[StandingRun, ...]:
-    entered = _read_entries(connection, [row.run_id for row in rows])
-    return tuple(_standing(row, entered) for row in rows)
-
-
-def _read_entries(
-    connection: sa.Connection, run_ids: Collection[str]
-) -> dict[str, tuple[datetime, str]]:
-    """By run: when its state became what it is, and why; a note leaves it as it was."""
-    entered = (
-        sa.select(run_event.c.run_id, sa.func.max(run_event.c.seq).label("seq"))
-        .where(
-            run_event.c.run_id.in_(sorted(run_ids)),
-            run_event.c.from_state.is_distinct_from(run_event.c.to_state),
-        )
-        .group_by(run_event.c.run_id)
-        .subquery()
-    )
-    rows = connection.execute(
-        sa.select(run_event.c.run_id, run_event.c.at, run_event.c.cause).join(
-            entered,
-            sa.and_(entered.c.run_id == run_event.c.run_id, entered.c.seq == run_event.c.seq),
-        )
-    )
-    return {row.run_id: (row.at, row.cause) for row in rows}
-
-
-def _standing(row: Any, entered: dict[str, tuple[datetime, str]]) -> StandingRun:
-    at, cause = entered[row.run_id]
-    return StandingRun(
-        run_id=RunId(row.run_id),
-        table=row.table_name,
-        state=RunState(row.state),
-        actor=row.actor,
-        reason=row.reason,
-        days=row.days,
-        entered_at=at,
-        cause=cause,
-        never_publishes=ExecutionMode(row.mode) in NEVER_PUBLISHING,
-    )
 
 
 def _said_of(connection: sa.Connection, run_id: str, day: Any) -> str:

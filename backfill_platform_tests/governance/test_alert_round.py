@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from backfill_platform.domain.alert_facts import AlertFacts
+from backfill_platform.domain.alert_facts import AlertFacts, WaitingRun
 from backfill_platform.domain.alerts import Alert, AlertEvent, AlertSeverity
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.governance.alerting import Alerting, AlertRule, next_attempt
@@ -20,6 +20,7 @@ from backfill_platform_tests.governance.alert_samples import (
     newest,
     recorded,
     repeated,
+    standing,
 )
 
 E, S = AlertEvent, RunState
@@ -96,6 +97,20 @@ def test_the_end_says_how_it_ended(alert: Alert, state: RunState, said: str) -> 
     assert ended(state, alert) == said
 
 
+def test_a_run_that_fails_otherwise_now_repeats_no_key() -> None:
+    duplicates = decide(AlertFacts(repeated=(repeated(),))).changes[0].alert
+    resolved = decide(failed(), recorded(duplicates)).changes[-1]
+    assert resolved.event is E.RESOLVED
+    assert resolved.alert.message == f"What run {RUN} staged last for silver.totals repeats no key."
+
+
+def test_who_waits_for_something_else_now_has_not_waited_long() -> None:
+    waiting = WaitingRun(run=standing(S.AWAITING_APPROVAL), since=after(hours=-25))
+    unheard = decide(AlertFacts(waiting=(waiting,))).changes[0].alert
+    said = ended(S.AWAITING_PUBLISH, unheard)
+    assert said == f"Run {RUN} is AWAITING_PUBLISH now, and not for longer than it may be."
+
+
 @pytest.mark.parametrize("state", [S.STAGING, S.STAGED])
 def test_a_run_that_is_tried_again_is_neither_over_nor_new(alert: Alert, state: RunState) -> None:
     found = decide(over(state), recorded(alert), now=after(days=9))
@@ -121,9 +136,8 @@ def test_a_table_that_is_fresh_again_says_by_which_day() -> None:
 
 def test_what_was_recovered_is_resolved() -> None:
     left = decide(AlertFacts(half_done=(half_done(minutes_ago=60),))).changes[0].alert
-    assert (
-        ended(S.PUBLISHED, left) == f"Run {RUN} is PUBLISHED now, and nothing of it is half done."
-    )
+    said = ended(S.PUBLISHED, left)
+    assert said == f"Run {RUN} is PUBLISHED now, and nothing of it is half done for long."
 
 
 def test_the_order_of_facts_and_records_decides_nothing(alert: Alert) -> None:
