@@ -76,5 +76,6 @@ def test_what_cannot_be_delivered_is_postponed_and_breaks_no_tick(
 
 
 def test_it_runs_wherever_the_platform_is_loaded(platform: Platform) -> None:
-    loaded = assemble(platform, PySparkResource(spark_config={})).get_sensor_def("alerts")
-    assert loaded.default_status is dg.DefaultSensorStatus.RUNNING
+    loaded = assemble(platform, PySparkResource(spark_config={})).get_repository_def()
+    sensor = loaded.get_sensor_def("alerts")
+    assert sensor.default_status is dg.DefaultSensorStatus.RUNNING
