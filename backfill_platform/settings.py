@@ -44,6 +44,9 @@ class Settings(BaseSettings):
     governance: Folder = PROJECT / "governance.yaml"
     allowed_signers: Folder = PROJECT / "allowed_signers"
 
+    # Who hears of what goes wrong: a reviewed file, too.
+    alerts: Folder = PROJECT / "alerts.yaml"
+
     container_image: str = Field("", pattern=r"^[\w./:@-]*$")  # as deployed; manifests pin it
 
     catalog: str = Field("backfill_platform.enforcement.catalog:CATALOG", pattern=r"^[\w.]+:\w+$")
@@ -87,6 +90,18 @@ def load_settings(**overrides: Any) -> Settings:
         return Settings(**overrides)
     except ValidationError as invalid:
         raise SettingsInvalid(_sentence(invalid)) from invalid
+
+
+def read_secret(name: str) -> str:
+    """What a reviewed file names instead of writing it down. It is asked for when it is needed, so
+    whoever never sends anything needs none."""
+    secret = os.environ.get(name, "") if name.startswith(PREFIX) else ""
+    if not secret:
+        raise SettingsInvalid(
+            f"{name} is not set where this runs, and alerts.yaml names it; set it there, or remove "
+            "what needs it"
+        )
+    return secret
 
 
 def child_environment(settings: Settings, *, java_home: Path) -> dict[str, str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from backfill_platform.domain.errors import SettingsInvalid
-from backfill_platform.settings import PROJECT, child_environment, load_settings
+from backfill_platform.settings import PROJECT, child_environment, load_settings, read_secret
 
 
 @pytest.fixture(autouse=True)
@@ -110,3 +110,19 @@ def test_a_password_is_neither_shown_nor_written_down_for_children(
 
     assert settings.kafka_password.get_secret_value() == "hunter2"
     assert "hunter2" not in f"{settings!r} {handed_on}"
+
+
+def test_a_secret_is_read_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BACKFILL_ALERT_TOKEN", "hunter2")
+
+    assert read_secret("BACKFILL_ALERT_TOKEN") == "hunter2"
+
+
+@pytest.mark.parametrize("name", ["BACKFILL_ALERT_TOKEN", "HOME"])
+def test_a_secret_that_is_not_set_or_not_ours_is_refused(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("BACKFILL_ALERT_TOKEN", raising=False)
+
+    with pytest.raises(SettingsInvalid, match=f"{name} is not set where this runs"):
+        read_secret(name)

@@ -36,7 +36,17 @@ PANELS = {
     "Plan": ("estimate", "plan"),
     "Agree": ("approve", "review", "reject"),
     "Carry out": ("run", "watch", "retry", "cancel", "compare", "publish", "rollback", "recover"),
-    "Look": ("list", "status", "show", "validate", "reproduce", "history", "watermark", "verify"),
+    "Look": (
+        "list",
+        "status",
+        "show",
+        "validate",
+        "reproduce",
+        "history",
+        "watermark",
+        "verify",
+        "alerts",
+    ),
     "Keep": ("retire",),
     "This machine": ("setup", "doctor", "up", "demo", "landing"),
 }

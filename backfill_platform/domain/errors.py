@@ -5,6 +5,7 @@
     │   ├── LostRace         another writer moved first; read again and decide again
     │   ├── PartitionsFenced  a fence of another run, or the end of one's own, forbids the commit
     │   ├── EngineUnavailable  Spark, the ledger or the storage could not be reached
+    │   ├── AlertUndelivered  a channel did not take a message
     │   └── LaunchInterrupted  a Dagster run ended on something that passes
     └── Terminal           the same call will fail again until somebody changes something
         ├── DeclarationInvalid   a table, source or reference is declared wrongly
@@ -78,6 +79,12 @@ class EngineUnavailable(Retryable):
     """Spark, the ledger or the storage could not be reached."""
 
     code = "engine-unavailable"
+
+
+class AlertUndelivered(Retryable):
+    """A channel did not take a message; nothing else is held up by that."""
+
+    code = "alert-undelivered"
 
 
 class LaunchInterrupted(Retryable):

@@ -10,6 +10,7 @@ from datetime import datetime
 from backfill_platform.domain.catalog import Catalog
 from backfill_platform.domain.clock import utc_now
 from backfill_platform.engine.platform import Platform, load_policy, load_signers
+from backfill_platform.governance.alerting import NOBODY_TOLD
 from backfill_platform.lakehouse.paths import Warehouse
 from backfill_platform.ledger.store import Ledger
 from backfill_platform.settings import Settings
@@ -26,6 +27,8 @@ def open_desk(settings: Settings, *, clock: Callable[[], datetime] = utc_now) ->
         evidence=settings.evidence,
         policy=load_policy(settings.governance),
         signers=load_signers(settings.allowed_signers),
+        alerting=NOBODY_TOLD,
+        home=settings.home,
         container_image=settings.container_image,
         broker=None,
         clock=clock,

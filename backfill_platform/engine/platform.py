@@ -13,6 +13,8 @@ from backfill_platform.domain.announcements import Broker
 from backfill_platform.domain.catalog import Catalog, Declarations, build_catalog
 from backfill_platform.domain.clock import utc_now
 from backfill_platform.domain.errors import DeclarationInvalid, SettingsInvalid
+from backfill_platform.governance.alert_file import read_alerting
+from backfill_platform.governance.alerting import Alerting
 from backfill_platform.governance.policy import Policy
 from backfill_platform.governance.policy_file import read_policy
 from backfill_platform.governance.signatures import KeyFile, read_key_file
@@ -30,6 +32,8 @@ class Platform:
     evidence: Path
     policy: Policy
     signers: KeyFile
+    alerting: Alerting
+    home: Path  # below which channels write
     container_image: str
     broker: Broker | None  # where tables tell their publications on topics
     clock: Callable[[], datetime]
@@ -51,6 +55,8 @@ def open_platform(
         evidence=settings.evidence,
         policy=load_policy(settings.governance),
         signers=load_signers(settings.allowed_signers),
+        alerting=load_alerting(settings.alerts),
+        home=settings.home,
         container_image=settings.container_image,
         broker=find_broker(settings),
         clock=clock,
@@ -95,6 +101,10 @@ def load_policy(path: Path) -> Policy:
 
 def load_signers(path: Path) -> KeyFile:
     return read_key_file(_read(path, "BACKFILL_ALLOWED_SIGNERS"), origin=str(path))
+
+
+def load_alerting(path: Path) -> Alerting:
+    return read_alerting(_read(path, "BACKFILL_ALERTS"), origin=str(path))
 
 
 def _read(path: Path, setting: str) -> str:

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Self, cast
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     StrictBool,
@@ -30,6 +29,7 @@ from backfill_platform.governance.conditions import Conditions
 from backfill_platform.governance.policy import Policy, Principal, ReviewRule, Rule
 from backfill_platform.governance.policy_check import find_problems
 from backfill_platform.governance.retention import RetentionPart, build_retention
+from backfill_platform.governance.strict_parts import sentence, word
 from backfill_platform.governance.strict_yaml import find_line, read_yaml
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._@+-]*$")]
@@ -80,21 +80,10 @@ class _AskPart(_Part):
     valid_hours: Count
 
 
-def _word(word: str, meaning: object) -> BeforeValidator:
-    """A word instead of an empty mapping, which could as well be something forgotten."""
-
-    def read(given: Any) -> Any:
-        if not given:
-            raise ValueError(f"is empty; say `{word}` if that is what is meant")
-        return meaning if given == word else given
-
-    return BeforeValidator(read)
-
-
 class _RulePart(_Part):
     name: Name
-    when: Annotated[_WhenPart, _word("otherwise", {})]
-    ask: Annotated[_AskPart | None, _word("nobody", None)]
+    when: Annotated[_WhenPart, word("otherwise", {})]
+    ask: Annotated[_AskPart | None, word("nobody", None)]
     notify: tuple[Text, ...] = ()
 
 
@@ -147,7 +136,7 @@ def read_policy(text: str, *, origin: str) -> Policy:
         policy = _build(_PolicyPart.model_validate(document))
     except ValidationError as invalid:
         first = invalid.errors()[0]
-        raise _refusal(origin, document, node, first["loc"], _sentence(first)) from invalid
+        raise _refusal(origin, document, node, first["loc"], sentence(first)) from invalid
     for problem in find_problems(policy):
         raise _refusal(origin, document, node, problem.path, problem.message)
     return policy
@@ -172,19 +161,6 @@ def _rule_name(document: Any, index: int) -> str:
     rule = cast(Sequence[Any], document["rules"])[index]
     name = cast(Mapping[str, Any], rule).get("name") if isinstance(rule, Mapping) else None
     return repr(name) if name else f"number {index + 1}"
-
-
-def _sentence(error: Any) -> str:
-    match error["type"]:
-        case "extra_forbidden":
-            return "is not known here; correct it, or remove it"
-        case "missing":
-            return "is missing"
-        case "model_type" | "dict_type" | "tuple_type" as kind:
-            form = "a list" if kind == "tuple_type" else "names with values below it"
-            return f"has to be {form} (it is {error['input']!r})"
-        case _:
-            return f"{error['msg'].removeprefix('Value error, ')} (it is {error['input']!r})"
 
 
 def _build(part: _PolicyPart) -> Policy:

@@ -21,7 +21,7 @@ from backfill_platform.domain.verdicts import Gate, JudgedFigure, Outcome, Verdi
 from backfill_platform.ledger.chunks import find_chunk, write_chunk
 from backfill_platform.ledger.day_sets import conditions_on
 from backfill_platform.ledger.exact_figures import OWN_COLUMNS, read_numbers, write_numbers
-from backfill_platform.ledger.schema import partition_measurement, verdict
+from backfill_platform.ledger.schema import STRAYED, partition_measurement, verdict
 
 
 def finish_staging(
@@ -89,18 +89,31 @@ def to_measurement(row: sa.Row[Any]) -> PartitionMeasurement:
 def read_verdicts(
     connection: sa.Connection, run_id: RunId, days: Iterable[date] | None
 ) -> tuple[Verdict, ...]:
-    rows = _read(connection, verdict, run_id, days)
-    return tuple(
-        Verdict(
-            gate=Gate(row.gate),
-            day=row.day,
-            outcome=Outcome(row.outcome),
-            expected=row.expected,
-            found=row.found,
-            message=row.message,
-            figures=from_plain(tuple[JudgedFigure, ...], row.figures or []),
+    return tuple(map(_to_verdict, _read(connection, verdict, run_id, days)))
+
+
+def read_held_verdicts(connection: sa.Connection, run_id: RunId) -> tuple[Verdict, ...]:
+    """Without looking at those that passed, which are nearly all. In no order: where one is asked
+    for, SQLite walks along it through every verdict of the run."""
+    rows = connection.execute(
+        sa.select(verdict).where(
+            sa.text(STRAYED),
+            verdict.c.run_id == run_id,
+            verdict.c.outcome == Outcome.HELD.value,
         )
-        for row in rows
+    )
+    return tuple(map(_to_verdict, rows))
+
+
+def _to_verdict(row: sa.Row[Any]) -> Verdict:
+    return Verdict(
+        gate=Gate(row.gate),
+        day=row.day,
+        outcome=Outcome(row.outcome),
+        expected=row.expected,
+        found=row.found,
+        message=row.message,
+        figures=from_plain(tuple[JudgedFigure, ...], row.figures or []),
     )
 
 

@@ -9,11 +9,17 @@ from enum import StrEnum
 
 import sqlalchemy as sa
 
+from backfill_platform.domain.alerts import AlertEvent, AlertKind, AlertSeverity
 from backfill_platform.domain.approvals import Decision
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
 from backfill_platform.domain.runs import PublicationFact
 from backfill_platform.domain.verdicts import Outcome
 from backfill_platform.ledger.column_types import CanonicalJson, Days, PlainJson, UtcInstant
+
+STRAYED = "outcome <> 'PASSED'"  # of verdicts
+UNSETTLED = "fact_at IS NULL"  # of intents to publish
+UNRESOLVED = "resolved_at IS NULL"  # of alerts
+UNDELIVERED = "delivered_at IS NULL"  # of messages
 
 # Constraints need names before a later migration can drop them.
 metadata = sa.MetaData(
@@ -30,6 +36,13 @@ metadata = sa.MetaData(
 def _one_of(column: str, words: Iterable[StrEnum]) -> sa.CheckConstraint:
     allowed = ", ".join(f"'{word.value}'" for word in words)
     return sa.CheckConstraint(f"{column} IN ({allowed})", name=column)
+
+
+def _some(name: str, condition: str, *columns: str) -> sa.Index:
+    """Of the few rows alone that somebody looks for again and again. A query uses it where it says
+    the condition in the same words."""
+    only = sa.text(condition)
+    return sa.Index(name, *columns, sqlite_where=only, postgresql_where=only)
 
 
 run = sa.Table(
@@ -54,6 +67,7 @@ run = sa.Table(
     sa.Column("valid_until", UtcInstant),
     _one_of("state", RunState),
     sa.Index(None, "table_name", "planned_at"),
+    sa.Index(None, "state", "updated_at"),  # however many runs there were, few stand like that
 )
 
 run_event = sa.Table(
@@ -143,6 +157,7 @@ verdict = sa.Table(
     sa.Column("judged_at", UtcInstant, nullable=False),
     sa.Column("figures", PlainJson),  # nothing in a row from before these were kept
     _one_of("outcome", Outcome),
+    _some("ix_verdict_strayed", STRAYED, "run_id", "gate"),
 )
 
 publication = sa.Table(
@@ -159,6 +174,7 @@ publication = sa.Table(
     sa.Column("outcome", sa.String(40)),
     _one_of("outcome", PublicationFact),
     sa.CheckConstraint("(fact_at IS NULL) = (outcome IS NULL)", name="fact"),
+    _some("ix_publication_open", UNSETTLED, "intent_at"),
 )
 
 fence = sa.Table(
@@ -228,4 +244,53 @@ accepted_output = sa.Table(
         sqlite_where=_NOT_SUPERSEDED,
         postgresql_where=_NOT_SUPERSEDED,
     ),
+)
+
+alert = sa.Table(
+    "alert",
+    metadata,
+    sa.Column("alert_key", sa.String(400), primary_key=True),
+    sa.Column("opened_at", UtcInstant, primary_key=True),
+    sa.Column("kind", sa.String(40), nullable=False),
+    sa.Column("subject", sa.String(320), nullable=False),
+    sa.Column("table_name", sa.String(200), nullable=False),
+    sa.Column("severity", sa.String(40), nullable=False),
+    sa.Column("digest", sa.String(64), nullable=False),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("message", sa.Text, nullable=False),
+    sa.Column("seen_at", UtcInstant, nullable=False),
+    sa.Column("told_at", UtcInstant, nullable=False),
+    sa.Column("resolved_at", UtcInstant, index=True),
+    _one_of("kind", AlertKind),
+    _one_of("severity", AlertSeverity),
+    # Invariant: a condition is open once at most
+    # (test_the_database_refuses_to_open_an_alert_twice).
+    sa.Index(
+        "uq_alert_open",
+        "alert_key",
+        unique=True,
+        sqlite_where=sa.text(UNRESOLVED),
+        postgresql_where=sa.text(UNRESOLVED),
+    ),
+)
+
+alert_delivery = sa.Table(
+    "alert_delivery",
+    metadata,
+    sa.Column("delivery_id", sa.String(32), primary_key=True),
+    sa.Column("alert_key", sa.String(400), nullable=False),
+    sa.Column("opened_at", UtcInstant, nullable=False),
+    sa.Column("event", sa.String(40), nullable=False),
+    sa.Column("at", UtcInstant, nullable=False),
+    sa.Column("channel", sa.String(100), nullable=False),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("message", sa.Text, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("next_attempt_at", UtcInstant, nullable=False),
+    sa.Column("delivered_at", UtcInstant),
+    sa.Column("error", sa.Text, nullable=False),
+    _one_of("event", AlertEvent),
+    sa.ForeignKeyConstraint(["alert_key", "opened_at"], ["alert.alert_key", "alert.opened_at"]),
+    sa.Index(None, "alert_key", "opened_at"),
+    _some("ix_alert_delivery_waiting", UNDELIVERED, "next_attempt_at"),
 )

@@ -61,6 +61,7 @@ from backfill_platform.ledger import reviews as _reviews
 from backfill_platform.ledger import runs as _runs
 from backfill_platform.ledger import verdict_history as _verdict_history
 from backfill_platform.ledger import verification as _verification
+from backfill_platform.ledger.alert_book import AlertBook
 from backfill_platform.ledger.column_types import require_aware
 from backfill_platform.ledger.database import make_engine, reading, writing
 from backfill_platform.ledger.revisions import (
@@ -90,6 +91,10 @@ class Ledger:
 
     def close(self) -> None:
         self._engine.dispose()
+
+    @property
+    def alerts(self) -> AlertBook:
+        return AlertBook(self._engine)
 
     def _read(self) -> AbstractContextManager[sa.Connection]:
         return reading(self._engine)

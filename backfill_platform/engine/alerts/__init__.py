@@ -1,0 +1,1 @@
+"""Somebody hears of what goes wrong: what is worth an alert is raised, and delivered apart."""
