@@ -3,13 +3,16 @@
 Runs before the store is opened (`backfill setup`). Knows revisions, not what is in the tables.
 """
 
+import sqlite3
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
+import tenacity
 from alembic import command
 from alembic.config import Config
 
-from backfill_platform.ledger.database import opened, writing
+from backfill_platform.ledger.database import BUSY_TIMEOUT_SECONDS, opened, writing
 from backfill_platform.ledger.revisions import (
     current_revision,
     head_revision,
@@ -54,4 +57,19 @@ def _use_write_ahead_log(engine: sa.Engine) -> None:
     """Readers never wait for a writer. The file remembers it, so it is set here only."""
     if engine.dialect.name == "sqlite":
         with engine.connect() as connection:
-            connection.connection.cursor().execute("PRAGMA journal_mode = WAL")
+            _set_journal(connection.connection.cursor())
+
+
+def _is_busy(failure: BaseException) -> bool:
+    return getattr(failure, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
+
+
+# SQLite waits for everything but this: another process that sets it refuses us at once.
+@tenacity.retry(
+    retry=tenacity.retry_if_exception(_is_busy),
+    stop=tenacity.stop_after_delay(BUSY_TIMEOUT_SECONDS),
+    wait=tenacity.wait_random(max=0.1),
+    reraise=True,
+)
+def _set_journal(cursor: Any) -> None:
+    cursor.execute("PRAGMA journal_mode = WAL")
