@@ -26,6 +26,7 @@ from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.checks import tell_checks
 from backfill_platform.orchestration.failures import told_to_dagster
 from backfill_platform.orchestration.keys import staging_key, table_key
+from backfill_platform.orchestration.launch_words import LaunchConfig
 from backfill_platform.orchestration.launches import (
     find_launched_run,
     launched_days,
@@ -89,12 +90,15 @@ def make_staging_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
         partitions_def=daily_partitions(spec),
         backfill_policy=chunk_policy(spec),
     )
-    def stage(context: dg.AssetExecutionContext, pyspark: PySparkResource) -> dg.MaterializeResult:
+    def stage(
+        context: dg.AssetExecutionContext, config: LaunchConfig, pyspark: PySparkResource
+    ) -> dg.MaterializeResult:
         with told_to_dagster():
             manifest = open_launched_run(
                 context,
                 platform,
                 spec,
+                config,
                 examine=partial(examine_intent, platform, lambda: pyspark.spark_session),
             )
             context.instance.add_run_tags(context.run.run_id, _run_tags(manifest))
@@ -120,7 +124,7 @@ def make_publish_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
     )
     def publish(context: dg.AssetExecutionContext) -> Iterator[Published]:
         with told_to_dagster():
-            manifest = find_launched_run(context.run, platform, spec)
+            manifest = find_launched_run(context.instance, context.run, platform, spec)
         try:
             with told_to_dagster():
                 done = publish_partitions(

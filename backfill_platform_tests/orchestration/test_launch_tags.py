@@ -15,7 +15,8 @@ from backfill_platform.domain.quality import ExpectedChange, Tolerance
 from backfill_platform.domain.verdicts import Gate, GateSeverity
 from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.build import assemble
-from backfill_platform.orchestration.launches import parse_reference_choice, read_intent
+from backfill_platform.orchestration.launch_words import parse_reference_choice
+from backfill_platform.orchestration.launches import read_intent
 from backfill_platform.orchestration.local_runs import LocalDagster
 from backfill_platform.orchestration.materializations import run_metadata
 from backfill_platform_tests.planner.worlds import INTENT, plan
