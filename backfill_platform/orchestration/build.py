@@ -15,12 +15,13 @@ from backfill_platform.orchestration.assets import (
     source_assets,
 )
 from backfill_platform.orchestration.checks import make_gate_checks
+from backfill_platform.orchestration.spark_on_demand import SparkOnDemand
 from backfill_platform.settings import Settings
 
 
 def build_definitions(settings: Settings) -> dg.Definitions:
     platform = open_platform(settings)
-    return assemble(platform, PySparkResource(spark_config=spark_settings(settings)))
+    return assemble(platform, SparkOnDemand(spark_config=spark_settings(settings)))
 
 
 def assemble(platform: Platform, pyspark: PySparkResource) -> dg.Definitions:

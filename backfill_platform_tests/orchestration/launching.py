@@ -12,15 +12,19 @@ from backfill_platform.domain.partitions import DayRange
 from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.local_runs import LocalDagster
 
-SPARKLESS = PySparkResource(spark_config={})
-
 
 class NoSpark(PySparkResource):
-    """A session that nobody may use: whatever asks it for something fails."""
+    """What is refused computes nothing, so nobody may ask it for anything."""
+
+    def setup_for_execution(self, context: dg.InitResourceContext) -> None:
+        """It never starts."""
 
     @property
     def spark_session(self) -> Any:
         return None
+
+
+SPARKLESS = NoSpark(spark_config={})
 
 
 def of_days(days: DayRange) -> Mapping[str, str]:

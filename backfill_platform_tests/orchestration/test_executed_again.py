@@ -11,7 +11,8 @@ from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.build import assemble
 from backfill_platform.orchestration.launches import launch_origin
 from backfill_platform.orchestration.local_runs import LocalDagster
-from backfill_platform_tests.orchestration.launching import SPARKLESS, execute_again
+from backfill_platform.orchestration.spark_on_demand import SparkOnDemand
+from backfill_platform_tests.orchestration.launching import execute_again
 from backfill_platform_tests.readings import BRONZE, land, week
 
 DAYS = week()
@@ -39,7 +40,7 @@ def dagster(platform, spark, tmp_path) -> Iterator[LocalDagster]:
     with dg.DagsterInstance.ephemeral(tempdir=str(tmp_path)) as instance:
         yield LocalDagster(
             platform=platform,
-            definitions=assemble(platform, SPARKLESS),
+            definitions=assemble(platform, SparkOnDemand(spark_config={})),
             instance=instance,
             start_spark=lambda: spark,
         )

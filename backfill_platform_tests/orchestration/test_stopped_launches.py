@@ -18,7 +18,7 @@ from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.build import assemble
 from backfill_platform.orchestration.keys import staging_key
 from backfill_platform.orchestration.local_runs import LocalDagster
-from backfill_platform_tests.orchestration.launching import NoSpark, of_days
+from backfill_platform_tests.orchestration.launching import SPARKLESS, of_days
 from backfill_platform_tests.readings import BRONZE, week
 
 DAYS = week()
@@ -30,7 +30,7 @@ def dagster(platform: Platform, tmp_path) -> Iterator[LocalDagster]:
     with dg.DagsterInstance.ephemeral(tempdir=str(tmp_path)) as instance:
         yield LocalDagster(
             platform=platform,
-            definitions=assemble(platform, NoSpark(spark_config={})),
+            definitions=assemble(platform, SPARKLESS),
             instance=instance,
             start_spark=pytest.fail,
         )
