@@ -63,8 +63,12 @@ def make_publish_job(desk: Desk) -> dg.JobDefinition:
 
 
 def make_roll_back_job(desk: Desk) -> dg.JobDefinition:
-    @dg.op(out=dg.Out(dg.Nothing), description="Return what a run published to what was before.")
-    def roll_back_run(context: dg.OpExecutionContext, config: RollBackConfig):
+    @dg.op(
+        name="roll_back",
+        out=dg.Out(dg.Nothing),
+        description="Return what a run published to what was there before.",
+    )
+    def return_days(context: dg.OpExecutionContext, config: RollBackConfig):
         """It waits for consent like any run; launched again, it goes on with what is planned."""
         with told_to_dagster():
             request = RollbackRequest(
@@ -79,7 +83,7 @@ def make_roll_back_job(desk: Desk) -> dg.JobDefinition:
         _follow(context, desk.platform, manifest.target.table, manifest.target.partitions)
         tell(context, desk, manifest.run_id, said)
 
-    return make_job("roll_back_run", roll_back_run)
+    return make_job("roll_back_run", return_days)
 
 
 def _publish(platform: Platform, manifest: Manifest, wanted: PartitionSet) -> int:

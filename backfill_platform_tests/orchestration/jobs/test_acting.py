@@ -69,16 +69,16 @@ def test_every_job_has_one_step_and_a_launchpad_whose_fields_say_what_they_mean(
     desk = Desk(platform=platform, is_signed_in=False)
     jobs = make_jobs(desk)
     fields = [field for job in jobs for field in _fields(job)]
-    assert {job.name for job in jobs} == {
-        "plan_only",
-        "approve_run",
-        "reject_run",
-        "review_run",
-        "publish_run",
-        "roll_back_run",
-        "compare_run",
-        "reproduce_run",
-        "cancel_run",
+    assert {job.name: job.graph.nodes[0].name for job in jobs} == {
+        "plan_only": "plan",
+        "approve_run": "approve",
+        "reject_run": "reject",
+        "review_run": "review",
+        "publish_run": "publish",
+        "roll_back_run": "roll_back",
+        "compare_run": "compare",
+        "reproduce_run": "reproduce",
+        "cancel_run": "cancel",
     }
     assert all(field.description for field in fields)
     assert all(job.description and len(job.graph.nodes) == 1 for job in jobs)
