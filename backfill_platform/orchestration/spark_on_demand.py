@@ -16,4 +16,6 @@ class SparkOnDemand(PySparkResource):
 
     @property
     def spark_session(self) -> SparkSession:
-        return spark_session_from_config(self.spark_config)
+        if self._spark_session is None:
+            self._spark_session = spark_session_from_config(self.spark_config)
+        return self._spark_session
