@@ -56,6 +56,11 @@ def terminate(*_) -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
+def terminate_in_spark(*_) -> None:
+    """While a session of its own runs, Spark's handler of the signal stands in Dagster's place."""
+    raise KeyboardInterrupt
+
+
 def cancel(platform: Platform, planned: Manifest) -> None:
     cancel_run(
         platform.ledger,
@@ -67,12 +72,19 @@ def cancel(platform: Platform, planned: Manifest) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("interrupt", "error"),
+    [
+        (terminate, dg.DagsterExecutionInterruptedError),
+        (terminate_in_spark, KeyboardInterrupt),
+    ],
+)
 def test_a_terminated_worker_gives_its_chunk_back_and_the_run_may_be_tried_again(
-    dagster, planned, computing
+    dagster, planned, computing, interrupt, error
 ):
-    computing(terminate)
+    computing(interrupt)
     job = dagster.definitions.resolve_implicit_global_asset_job_def()
-    with pytest.raises(dg.DagsterExecutionInterruptedError):
+    with pytest.raises(error):
         job.execute_in_process(
             instance=dagster.instance,
             asset_selection=[staging_key(dagster.platform.catalog.tables[BRONZE])],
