@@ -3,12 +3,16 @@
 import re
 
 import pytest
+from dagster._core.definitions.job_base import InMemoryJob
+from dagster._core.execution.api import execute_run
 
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.modes import RunKind
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.orchestration import tags
+from backfill_platform.orchestration.build import assemble
 from backfill_platform.orchestration.keys import staging_key_of
+from backfill_platform_tests.orchestration.launching import SPARKLESS
 from backfill_platform_tests.readings import BRONZE, week
 
 WEEK = {"table": BRONZE, "days": str(week()), "reason": "wrong zone", "acting_as": "ana"}
@@ -71,6 +75,20 @@ def test_limits_and_words_about_judging_reach_the_manifest(planned):
     assert manifest.safety.requires_manual_publish
     assert manifest.validation.overridden
     assert manifest.knowledge == "AS_KNOWN_THEN"
+
+
+def test_executed_again_it_finds_the_run_that_it_planned(planned, strict, instance):
+    acted, manifest = planned()
+    first = instance.get_run_by_id(acted.result.run_id)
+    job = assemble(strict, SPARKLESS).resolve_job_def("plan_only")
+    again = instance.create_run_for_job(
+        job_def=job,
+        run_config=first.run_config,
+        parent_run_id=first.run_id,
+        root_run_id=first.run_id,
+    )
+    assert execute_run(InMemoryJob(job), again, instance).success
+    assert [one.run_id for one in strict.ledger.runs()] == [manifest.run_id]
 
 
 def test_nothing_is_recorded_when_that_is_said(act, strict):
