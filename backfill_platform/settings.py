@@ -60,6 +60,9 @@ class Settings(BaseSettings):
     kafka_username: str = ""
     kafka_password: SecretStr = SecretStr("")
 
+    # The request header in which a proxy before the webserver says who is signed in.
+    identity_header: str = Field("", pattern=r"^[A-Za-z0-9-]*$")
+
     # Nothing listens beyond this machine: neither Dagster nor Spark Connect knows users.
     host: Literal["127.0.0.1"] = "127.0.0.1"
     webserver_port: Port = 3000

@@ -20,12 +20,14 @@ from backfill_platform.domain.runs import AcceptedPartition
 from backfill_platform.domain.tables import TableSpec
 from backfill_platform.engine.carry_out.examining import examine_intent
 from backfill_platform.engine.carry_out.staging import StagedChunk, stage_days
+from backfill_platform.engine.look.status import read_status
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.publish.publishing import ChunkPublication, publish_partitions
 from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.checks import tell_checks
 from backfill_platform.orchestration.failures import told_to_dagster
 from backfill_platform.orchestration.keys import staging_key, table_key
+from backfill_platform.orchestration.launch_words import LaunchConfig
 from backfill_platform.orchestration.launches import (
     find_launched_run,
     launched_days,
@@ -33,15 +35,17 @@ from backfill_platform.orchestration.launches import (
     stages_too,
 )
 from backfill_platform.orchestration.materializations import (
-    CHECKSUM,
     DELTA_VERSION,
-    ROW_COUNT,
     content_version,
     newest_metadata,
     partition_metadata,
     run_metadata,
+    staged_metadata,
+    staging_metadata,
 )
 from backfill_platform.orchestration.partitions import daily_partitions, step_days
+from backfill_platform.orchestration.plan_tables import plan_metadata
+from backfill_platform.orchestration.standing import standing_metadata
 
 Published = dg.AssetCheckEvaluation | dg.MaterializeResult
 
@@ -89,19 +93,22 @@ def make_staging_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
         partitions_def=daily_partitions(spec),
         backfill_policy=chunk_policy(spec),
     )
-    def stage(context: dg.AssetExecutionContext, pyspark: PySparkResource) -> dg.MaterializeResult:
+    def stage(
+        context: dg.AssetExecutionContext, config: LaunchConfig, pyspark: PySparkResource
+    ) -> dg.MaterializeResult:
         with told_to_dagster():
             manifest = open_launched_run(
                 context,
                 platform,
                 spec,
+                config,
                 examine=partial(examine_intent, platform, lambda: pyspark.spark_session),
             )
             context.instance.add_run_tags(context.run.run_id, _run_tags(manifest))
             chunk = stage_days(platform, pyspark.spark_session, manifest.run_id, step_days(context))
-        for day, metadata in _staged_by_day(chunk):
+        for day, metadata in _staged_by_day(platform, chunk):
             context.add_asset_metadata(metadata, staging_key(spec), day)
-        return dg.MaterializeResult(metadata=run_metadata(platform.evidence, manifest))
+        return dg.MaterializeResult(metadata=_staging_metadata(platform, chunk))
 
     return stage
 
@@ -120,7 +127,7 @@ def make_publish_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
     )
     def publish(context: dg.AssetExecutionContext) -> Iterator[Published]:
         with told_to_dagster():
-            manifest = find_launched_run(context.run, platform, spec)
+            manifest = find_launched_run(context.instance, context.run, platform, spec)
         try:
             with told_to_dagster():
                 done = publish_partitions(
@@ -178,12 +185,25 @@ def _run_tags(manifest: Manifest) -> dict[str, str]:
     }
 
 
-def _staged_by_day(chunk: StagedChunk) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _staging_metadata(platform: Platform, chunk: StagedChunk) -> dict[str, Any]:
+    """The whole plan and where it stands, with every chunk: whoever agrees looks at any of them."""
+    manifest = chunk.manifest
+    status = read_status(platform.ledger, manifest.run_id, platform.clock())
+    own = (one for one in status.chunks if one.days.overlaps(chunk.days))
+    return {
+        **run_metadata(platform.evidence, manifest),
+        **plan_metadata(manifest),
+        **standing_metadata(status),
+        **staging_metadata(manifest, own),
+    }
+
+
+def _staged_by_day(
+    platform: Platform, chunk: StagedChunk
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    accepted = platform.ledger.accepted(chunk.manifest.target.table, chunk.days)
     for measured in chunk.staged:
-        yield (
-            measured.day.isoformat(),
-            {ROW_COUNT: measured.row_count, CHECKSUM: measured.checksum},
-        )
+        yield measured.day.isoformat(), staged_metadata(measured, accepted.get(measured.day))
 
 
 def _published_by_day(

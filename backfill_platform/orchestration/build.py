@@ -15,25 +15,34 @@ from backfill_platform.orchestration.assets import (
     source_assets,
 )
 from backfill_platform.orchestration.checks import make_gate_checks
+from backfill_platform.orchestration.jobs.acting import Desk
+from backfill_platform.orchestration.jobs.registered import make_jobs
 from backfill_platform.orchestration.sensors.alerts import make_alert_sensor
+from backfill_platform.orchestration.spark_on_demand import SparkOnDemand
 from backfill_platform.settings import Settings
 
 
 def build_definitions(settings: Settings) -> dg.Definitions:
     platform = open_platform(settings)
-    return assemble(platform, PySparkResource(spark_config=spark_settings(settings)))
+    pyspark = SparkOnDemand(spark_config=spark_settings(settings))
+    return assemble(platform, pyspark, is_signed_in=bool(settings.identity_header))
 
 
-def assemble(platform: Platform, pyspark: PySparkResource) -> dg.Definitions:
+def assemble(
+    platform: Platform, pyspark: PySparkResource, *, is_signed_in: bool = False
+) -> dg.Definitions:
+    """`is_signed_in` says that a proxy tells who acts; a test says it of itself."""
     with warnings.catch_warnings():
         # Backfill policies, and checks with partitions, work and are locked to one version; the
         # notice would come per asset.
         warnings.simplefilter("ignore", dg.BetaWarning)
         warnings.simplefilter("ignore", dg.PreviewWarning)
-        return _assemble(platform, pyspark)
+        return _assemble(platform, pyspark, is_signed_in=is_signed_in)
 
 
-def _assemble(platform: Platform, pyspark: PySparkResource) -> dg.Definitions:
+def _assemble(
+    platform: Platform, pyspark: PySparkResource, *, is_signed_in: bool
+) -> dg.Definitions:
     specs = platform.catalog.tables.values()
     return dg.Definitions(
         assets=[
@@ -43,6 +52,7 @@ def _assemble(platform: Platform, pyspark: PySparkResource) -> dg.Definitions:
         ],
         asset_checks=[make_gate_checks(platform, spec) for spec in specs],
         sensors=[make_alert_sensor(platform)],
+        jobs=make_jobs(Desk(platform=platform, is_signed_in=is_signed_in)),
         resources={"pyspark": pyspark},
         # One process for a whole run: a process per step would start a Spark session per step.
         executor=dg.in_process_executor,

@@ -50,7 +50,7 @@ def make_gate_checks(platform: Platform, spec: TableSpec) -> dg.AssetChecksDefin
     def judge(context: dg.AssetCheckExecutionContext):
         run, days = context.run, step_days(context.op_execution_context)
         with told_to_dagster():
-            manifest = find_launched_run(run, platform, spec)
+            manifest = find_launched_run(context.instance, run, platform, spec)
             stories = read_gate_stories(platform, manifest, days)
         first = stories if not _is_left_to_publication(run, spec, stories) else _strays(stories)
         judged = find_judged(context.instance, spec, days)

@@ -10,4 +10,8 @@ def table_key(name: str) -> dg.AssetKey:
 
 
 def staging_key(spec: TableSpec) -> dg.AssetKey:
-    return dg.AssetKey(["staging", spec.layer, spec.name])
+    return staging_key_of(spec.full_name)
+
+
+def staging_key_of(table: str) -> dg.AssetKey:
+    return dg.AssetKey(["staging", *table.split(".")])

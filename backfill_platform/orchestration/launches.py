@@ -1,13 +1,12 @@
-"""Reads what a Dagster run is for: its tags, and the backfill or launch that it belongs to.
+"""Reads what a Dagster run is for: which backfill or launch it belongs to, and which run that is.
 
 The first chunk of a backfill freezes the manifest of the whole backfill; later chunks come with the
-same origin and join it. A run that is tried again keeps the origin of the run it repeats.
+same origin and join it. What is executed again keeps the origin of what it repeats, whether Dagster
+repeats one run or makes a new backfill of the days that failed (docs/adr/0003).
 """
 
 from collections.abc import Callable, Mapping
 from datetime import date
-from enum import StrEnum
-from typing import TypeVar
 
 import dagster as dg
 
@@ -15,70 +14,40 @@ from backfill_platform.domain.catalog import Catalog
 from backfill_platform.domain.day_notation import parse_days
 from backfill_platform.domain.errors import PlanRefused
 from backfill_platform.domain.identity import RunId
-from backfill_platform.domain.intents import Intent, ReferenceChoice
+from backfill_platform.domain.intents import Intent
 from backfill_platform.domain.manifests import Manifest
-from backfill_platform.domain.modes import (
-    ExecutionMode,
-    Knowledge,
-    PublishScope,
-    ReferenceSemantics,
-    RunKind,
-)
-from backfill_platform.domain.override_notation import (
-    parse_expected,
-    parse_list,
-    parse_severity,
-    parse_tolerance,
-    severities_by_gate,
-    tolerances_by_measure,
-)
 from backfill_platform.domain.partitions import PartitionSet
-from backfill_platform.domain.quality import ExpectedChange, Tolerance
 from backfill_platform.domain.tables import TableSpec
-from backfill_platform.domain.verdicts import Gate, GateSeverity
 from backfill_platform.engine.carry_out.starting import open_run, start_run
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.publish.publishing import find_run
 from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.keys import staging_key, table_key
+from backfill_platform.orchestration.launch_words import (
+    LaunchConfig,
+    LaunchWords,
+    build_intent,
+    words_of_launch,
+)
 from backfill_platform.orchestration.partitions import step_days
 
-Said = TypeVar("Said")
-Word = TypeVar("Word", bound=StrEnum)
+
+def launch_origin(instance: dg.DagsterInstance, run: dg.DagsterRun, table: str) -> str:
+    return f"{_launch(instance, run)}:{table}"
 
 
-def launch_origin(run: dg.DagsterRun, table: str) -> str:
-    return f"{_launch(run)}:{table}"
-
-
-def read_intent(context: dg.AssetExecutionContext, spec: TableSpec) -> Intent:
-    run = context.run
-    kind = _word(RunKind, run.tags, tags.KIND, RunKind.BACKFILL)
-    is_live = kind is RunKind.LIVE
-    default_mode = ExecutionMode.LIVE if is_live else ExecutionMode.BACKFILL
-    default_knowledge = Knowledge.AS_KNOWN_THEN if is_live else Knowledge.UP_TO_SNAPSHOT
-    return Intent(
-        table=spec.full_name,
-        days=launched_days(context),
-        kind=kind,
-        mode=_word(ExecutionMode, run.tags, tags.MODE, default_mode),
-        knowledge=_word(Knowledge, run.tags, tags.KNOWLEDGE, default_knowledge),
-        reason=_reason(context),
-        ticket=run.tags.get(tags.TICKET, ""),
-        requested_by=run.tags.get(tags.REQUESTED_BY, "dagster"),
-        origin=launch_origin(run, spec.full_name),
-        group_id=_launch(run),
-        transform_version=run.tags.get(tags.TRANSFORM_PREFIX + spec.full_name),
-        references=_references(run.tags, spec),
-        publish_scope=_publish_scope(run.tags),
-        as_of=_as_of(run.tags),
-        accepted_schema_changes=frozenset(
-            run.tags.get(tags.ACCEPT_SCHEMA_CHANGE, "").replace(",", " ").split()
-        ),
-        severities=_said(run.tags, tags.SEVERITY, _severities),
-        tolerances=_said(run.tags, tags.TOLERANCE, _tolerances),
-        expected_changes=_said(run.tags, tags.EXPECT, _expected),
+def read_intent(
+    context: dg.AssetExecutionContext, spec: TableSpec, config: LaunchConfig | None = None
+) -> Intent:
+    run, instance = context.run, context.instance
+    words = words_of_launch(run.tags, config, spec)
+    return build_intent(
+        _with_title(context, words),
+        spec,
+        launched_days(context),
+        origin=launch_origin(instance, run, spec.full_name),
+        group_id=_launch(instance, run),
     )
 
 
@@ -86,6 +55,7 @@ def open_launched_run(
     context: dg.AssetExecutionContext,
     platform: Platform,
     spec: TableSpec,
+    config: LaunchConfig | None = None,
     *,
     examine: Callable[[Intent], None],
 ) -> Manifest:
@@ -97,19 +67,21 @@ def open_launched_run(
         return start_run(platform, named, publishes=publishes)
     return open_run(
         platform,
-        read_intent(context, spec),
+        read_intent(context, spec, config),
         launched=launched_tables(context, platform.catalog),
         publishes=publishes,
         examine=examine,
     )
 
 
-def find_launched_run(run: dg.DagsterRun, platform: Platform, spec: TableSpec) -> Manifest:
+def find_launched_run(
+    instance: dg.DagsterInstance, run: dg.DagsterRun, platform: Platform, spec: TableSpec
+) -> Manifest:
     """For checks and publication: the run whose chunk was staged before."""
     named = _named_run(run, platform, spec)
     if named is not None:
         return load_manifest(platform, named)
-    return find_run(platform, launch_origin(run, spec.full_name))
+    return find_run(platform, launch_origin(instance, run, spec.full_name))
 
 
 def stages_too(run: dg.DagsterRun, spec: TableSpec) -> bool:
@@ -141,12 +113,20 @@ def _named_run(run: dg.DagsterRun, platform: Platform, spec: TableSpec) -> RunId
     return own[0] if own else None
 
 
-def _launch(run: dg.DagsterRun) -> str:
-    if tags.BACKFILL_ID in run.tags:
-        return f"dagster-backfill:{run.tags[tags.BACKFILL_ID]}"
-    if tags.LAUNCH in run.tags:
-        return f"launch:{run.tags[tags.LAUNCH]}"
+def _launch(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
+    first = _first_of(instance, run)
+    backfill_id = first.tags.get(tags.ROOT_BACKFILL_ID) or first.tags.get(tags.BACKFILL_ID)
+    if backfill_id:
+        return f"dagster-backfill:{backfill_id}"
+    if tags.LAUNCH in first.tags:
+        return f"launch:{first.tags[tags.LAUNCH]}"
     return f"dagster-run:{run.root_run_id or run.run_id}"
+
+
+def _first_of(instance: dg.DagsterInstance, run: dg.DagsterRun) -> dg.DagsterRun:
+    """Dagster takes the tags of a backfill from what is executed again after its end."""
+    first = instance.get_run_by_id(run.root_run_id) if run.root_run_id else None
+    return first or run
 
 
 def launched_days(context: dg.AssetExecutionContext) -> PartitionSet:
@@ -199,81 +179,12 @@ def _targeted_days(
     }
 
 
-def _reason(context: dg.AssetExecutionContext) -> str:
-    """The tag, or else the title or description that the backfill was launched with."""
-    run = context.run
-    if tags.REASON in run.tags:
-        return run.tags[tags.REASON]
-    backfill_id = run.tags.get(tags.BACKFILL_ID)
+def _with_title(context: dg.AssetExecutionContext, words: LaunchWords) -> LaunchWords:
+    """Where neither tag nor config gives a reason, the title of the backfill may."""
+    if tags.REASON in words.texts:
+        return words
+    backfill_id = context.run.tags.get(tags.BACKFILL_ID)
     backfill = context.instance.get_backfill(backfill_id) if backfill_id else None
-    return (backfill.title or backfill.description or "") if backfill else ""
-
-
-def _word(words: type[Word], given: Mapping[str, str], tag: str, default: Word) -> Word:
-    text = given.get(tag)
-    if text is None:
-        return default
-    try:
-        return words(text.upper())
-    except ValueError as unknown:
-        known = ", ".join(words)
-        raise PlanRefused((f"tag `{tag}` is {text!r}; it may be {known}",)) from unknown
-
-
-def _publish_scope(given: Mapping[str, str]) -> PublishScope | None:
-    """Written as on the command line or as in a manifest."""
-    text = given.get(tags.PUBLISH_SCOPE)
-    if text is None:
-        return None
-    word = {tags.PUBLISH_SCOPE: text.replace("-", "_")}
-    return _word(PublishScope, word, tags.PUBLISH_SCOPE, PublishScope.PROGRESSIVE)
-
-
-def _as_of(given: Mapping[str, str]) -> date | None:
-    text = given.get(tags.AS_OF)
-    try:
-        return date.fromisoformat(text) if text else None
-    except ValueError as wrong:
-        reason = f"tag `{tags.AS_OF}` is {text!r}, which is no day; write 2025-01-31"
-        raise PlanRefused((reason,)) from wrong
-
-
-def _said(given: Mapping[str, str], tag: str, parse: Callable[[str], Said]) -> Said:
-    try:
-        return parse(given.get(tag, ""))
-    except ValueError as wrong:
-        raise PlanRefused((f"tag `{tag}`: {wrong}",)) from wrong
-
-
-def _severities(text: str) -> dict[Gate, GateSeverity]:
-    return severities_by_gate(parse_list(text, parse_severity))
-
-
-def _tolerances(text: str) -> dict[str, Tolerance]:
-    return tolerances_by_measure(parse_list(text, parse_tolerance))
-
-
-def _expected(text: str) -> tuple[ExpectedChange, ...]:
-    return parse_list(text, parse_expected)
-
-
-def _references(given: Mapping[str, str], spec: TableSpec) -> dict[str, ReferenceChoice]:
-    return {
-        use.name: parse_reference_choice(given[tags.REFERENCE_PREFIX + use.name])
-        for use in spec.references
-        if tags.REFERENCE_PREFIX + use.name in given
-    }
-
-
-def parse_reference_choice(text: str) -> ReferenceChoice:
-    version, _, semantics = text.partition(":")
-    try:
-        meaning = (semantics or ReferenceSemantics.CORRECTED_TRUTH).upper()
-        return ReferenceChoice(version=version or None, semantics=ReferenceSemantics(meaning))
-    except ValueError as unknown:
-        known = ", ".join(ReferenceSemantics)
-        reason = (
-            f"reference choice {text!r} must be `version:semantics`, or `:semantics` where that "
-            f"chooses the version, with one of {known}"
-        )
-        raise PlanRefused((reason,)) from unknown
+    title = (backfill.title or backfill.description or "") if backfill else ""
+    texts: Mapping[str, str] = {**words.texts, tags.REASON: title}
+    return LaunchWords(texts=texts, places=words.places)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import dagster as dg
-from dagster_pyspark import PySparkResource
 from dagster_shared.error import SerializableErrorInfo
 from pyspark.sql import SparkSession
 
@@ -28,6 +27,7 @@ from backfill_platform.lakehouse.session import start_local_session
 from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.build import assemble, local_spark_settings
 from backfill_platform.orchestration.keys import staging_key, table_key
+from backfill_platform.orchestration.spark_on_demand import SparkOnDemand
 from backfill_platform.settings import Settings
 
 
@@ -100,7 +100,7 @@ def open_local_dagster(settings: Settings) -> Iterator[LocalDagster]:
     """Spark starts when something is computed, and ends with this."""
     config = local_spark_settings(settings)
     platform = open_platform(settings)
-    pyspark = PySparkResource(spark_config=config | {"spark.master": settings.spark_master})
+    pyspark = SparkOnDemand(spark_config=config | {"spark.master": settings.spark_master})
     with dg.DagsterInstance.get() as instance:
         yield LocalDagster(
             platform=platform,

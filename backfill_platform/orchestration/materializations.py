@@ -1,8 +1,8 @@
-"""What a materialization of a published partition says, whoever reports it.
+"""What a materialization of a partition says, whoever reports it.
 
 A Dagster run that publishes says it of its chunk, in `assets`; what happened elsewhere is told from
 the ledger, in `following`. Both say the same of the same partition, or else following would never
-come to an end.
+come to an end. What the plan says and where the run stands are told beside it.
 """
 
 import hashlib
@@ -12,8 +12,12 @@ from typing import Any
 
 import dagster as dg
 
+from backfill_platform.domain.chunks import ChunkRecord
 from backfill_platform.domain.manifests import Manifest
+from backfill_platform.domain.measurements import PartitionMeasurement
 from backfill_platform.domain.runs import AcceptedPartition
+from backfill_platform.engine.carry_out.pacing import cost_of_rows
+from backfill_platform.engine.look.status import seconds_of
 
 ROW_COUNT = "dagster/row_count"
 CHECKSUM = "checksum"
@@ -39,6 +43,33 @@ def run_metadata(evidence: Path, manifest: Manifest) -> dict[str, Any]:
 def _judged_otherwise(manifest: Manifest) -> dict[str, Any]:
     said = manifest.validation.overridden
     return {"judged otherwise than its table": "; ".join(said)} if said else {}
+
+
+def staging_metadata(manifest: Manifest, chunks: Iterable[ChunkRecord]) -> dict[str, Any]:
+    """What computing these chunks took, as numbers: Dagster plots them."""
+    counted = tuple(chunks)
+    seconds = sum(seconds_of(chunk) or 0.0 for chunk in counted)
+    rows_read = sum(chunk.input_count or 0 for chunk in counted)
+    rows_out = sum(chunk.output_count or 0 for chunk in counted)
+    return {
+        "rows read": rows_read,
+        "seconds of computing": round(seconds, 3),
+        "rows a second": round(rows_out / seconds, 1) if seconds else 0.0,
+        "cost in dollars": float(round(cost_of_rows(manifest, rows_read), 6)),
+    }
+
+
+def staged_metadata(
+    measured: PartitionMeasurement, before: AcceptedPartition | None
+) -> dict[str, Any]:
+    """Of one day, against what consumers see of it now."""
+    rows_before = before.row_count if before else 0
+    return {
+        ROW_COUNT: measured.row_count,
+        CHECKSUM: measured.checksum,
+        "rows accepted now": rows_before,
+        "rows more or fewer": measured.row_count - rows_before,
+    }
 
 
 def partition_metadata(accepted: AcceptedPartition) -> dict[str, Any]:

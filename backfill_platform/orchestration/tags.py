@@ -37,3 +37,7 @@ GROUP = "backfill/group"
 RANGE_START = "dagster/asset_partition_range_start"
 RANGE_END = "dagster/asset_partition_range_end"
 BACKFILL_ID = "dagster/backfill"
+ROOT_BACKFILL_ID = "dagster/root_backfill_id"  # of a backfill of what failed in another
+
+# Who is signed in, where a proxy before the webserver knows; see `run_coordinator`.
+IDENTITY = "backfill/signed_in"

@@ -19,7 +19,8 @@ from backfill_platform.planner.validation import override_reasons
 from backfill_platform.planner.wording import name_days
 
 NO_REASON = (
-    "it names no reason; say why these numbers change (`--reason`, or the tag `backfill/reason`)"
+    "it names no reason; say why these numbers change (`--reason`, or in Dagster the tag "
+    "`backfill/reason` or the config `reason`)"
 )
 
 

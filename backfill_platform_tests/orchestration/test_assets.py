@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import dagster as dg
 import pytest
-from dagster_pyspark import PySparkResource
 
 from backfill_platform.domain.errors import LaunchFailed
 from backfill_platform.domain.lifecycle import RunState
@@ -17,6 +16,7 @@ from backfill_platform.lakehouse.delta_tables import read_table_state
 from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.build import assemble
 from backfill_platform.orchestration.local_runs import LocalDagster
+from backfill_platform.orchestration.spark_on_demand import SparkOnDemand
 from backfill_platform.settings import PROJECT
 from backfill_platform_tests.readings import BRONZE, SILVER, land, week
 
@@ -29,7 +29,7 @@ PUBLISHED = dg.AssetKey(["bronze", "readings"])
 
 @pytest.fixture
 def definitions(platform) -> dg.Definitions:
-    return assemble(platform, PySparkResource(spark_config={}))
+    return assemble(platform, SparkOnDemand(spark_config={}))
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def dagster(platform, definitions, spark, tmp_path) -> Iterator[LocalDagster]:
 def strict(dagster) -> LocalDagster:
     """Under the shipped policy: seven days need the data engineering lead before publication."""
     platform = replace(dagster.platform, policy=load_policy(PROJECT / "governance.yaml"))
-    definitions = assemble(platform, PySparkResource(spark_config={}))
+    definitions = assemble(platform, SparkOnDemand(spark_config={}))
     return replace(dagster, platform=platform, definitions=definitions)
 
 
@@ -104,6 +104,20 @@ def test_a_materialization_of_each_day_tells_rows_checksum_and_run(dagster):
         for record in records
     }
     assert told == {day.isoformat(): 2 for day in FIRST}
+
+
+def test_what_is_staged_shows_its_plan_who_has_to_agree_and_what_it_took(strict):
+    strict.stage(table(strict, BRONZE), DAYS, REASON)
+    records = strict.instance.fetch_materializations(STAGING, limit=100).records
+    told = {one.partition_key: one.asset_materialization.metadata for one in records}
+    assert set(told) == {day.isoformat() for day in DAYS}
+    shown = told["2025-01-01"]
+    assert (shown["state"].value, shown["rows accepted now"].value) == ("AWAITING_PUBLISH", 0)
+    assert (shown["rows more or fewer"].value, shown["rows read"].value) == (2, 14)
+    assert shown["seconds of computing"].value > 0
+    assert [record.data["agreed"] for record in shown["approvals"].records] == ["missing"]
+    assert [record.data["table"] for record in shown["plan: impact"].records] == [SILVER]
+    assert "launch the job approve_run" in shown["do now in Dagster"].value
 
 
 def test_a_failed_check_keeps_the_publish_step_from_running(dagster):

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
-from dagster_pyspark import PySparkResource
 
 from backfill_platform.domain.errors import LaunchFailed
 from backfill_platform.domain.intents import ReferenceChoice
@@ -15,9 +14,11 @@ from backfill_platform.domain.quality import ExpectedChange, Tolerance
 from backfill_platform.domain.verdicts import Gate, GateSeverity
 from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.build import assemble
-from backfill_platform.orchestration.launches import parse_reference_choice, read_intent
+from backfill_platform.orchestration.launch_words import parse_reference_choice
+from backfill_platform.orchestration.launches import read_intent
 from backfill_platform.orchestration.local_runs import LocalDagster
 from backfill_platform.orchestration.materializations import run_metadata
+from backfill_platform_tests.orchestration.launching import SPARKLESS
 from backfill_platform_tests.planner.worlds import INTENT, plan
 from backfill_platform_tests.readings import BRONZE, week
 
@@ -31,7 +32,7 @@ def dagster(platform, tmp_path):
     with dg.DagsterInstance.ephemeral(tempdir=str(tmp_path)) as instance:
         yield LocalDagster(
             platform=platform,
-            definitions=assemble(platform, PySparkResource(spark_config={})),
+            definitions=assemble(platform, SPARKLESS),
             instance=instance,
             start_spark=no_spark,
         )

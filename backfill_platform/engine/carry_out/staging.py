@@ -102,8 +102,8 @@ def _work(
     claim: ClaimedChunk,
     protection: Protection,
 ) -> StagedChunk:
-    begin_staging(platform, manifest)
     try:
+        begin_staging(platform, manifest)
         frames = protect_frames(chunk_frames(platform, spark, manifest, claim.days), protection)
         examine_first(platform, manifest, transform, frames, claim.days)
         refuse_measures(platform, spark, manifest, protection)
@@ -116,8 +116,15 @@ def _work(
         _finish(platform, manifest, claim, staged)
         return _judged(platform, manifest, claim.days, frames, claim.fencing_token, protection)
     except BaseException as failure:
-        _give_back(platform, manifest, claim, f"{type(failure).__name__}: {failure}"[:1000])
+        _give_back(platform, manifest, claim, _cause(failure))
         raise
+
+
+def _cause(failure: BaseException) -> str:
+    """Whoever terminates a worker has not cancelled its run: it waits to be taken up again."""
+    if isinstance(failure, Exception):
+        return f"{type(failure).__name__}: {failure}"[:1000]
+    return "its worker was interrupted; tried again, the run goes on from this chunk"
 
 
 def _give_back(platform: Platform, manifest: Manifest, claim: ClaimedChunk, cause: str) -> None:
