@@ -22,6 +22,7 @@ def open_desk(settings: Settings, *, clock: Callable[[], datetime] = utc_now) ->
         catalog=_NOTHING_DECLARED,
         ledger=Ledger.open(settings.ledger_url),
         warehouse=Warehouse(settings.warehouse),
+        home=settings.home,
         landing=settings.landing,
         evidence=settings.evidence,
         policy=load_policy(settings.governance),

@@ -26,6 +26,7 @@ class Platform:
     catalog: Catalog
     ledger: Ledger
     warehouse: Warehouse
+    home: Path  # below it, what is told to other tools
     landing: Path
     evidence: Path
     policy: Policy
@@ -47,6 +48,7 @@ def open_platform(
         catalog=load_catalog(settings.catalog),
         ledger=Ledger.open(settings.ledger_url),
         warehouse=Warehouse(settings.warehouse),
+        home=settings.home,
         landing=settings.landing,
         evidence=settings.evidence,
         policy=load_policy(settings.governance),

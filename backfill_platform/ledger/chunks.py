@@ -20,11 +20,13 @@ from backfill_platform.domain.chunks import (
 )
 from backfill_platform.domain.errors import ChunkRefused, LostRace, RunUnknown
 from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.ledger_figures import Count, Counted
 from backfill_platform.domain.lifecycle import TERMINAL_STATES, ChunkStatus
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.runs import PublicationFact
 from backfill_platform.ledger.runs import lock_run, refuse_stopped
 from backfill_platform.ledger.schema import chunk_run, publication
+from backfill_platform.ledger.tallies import add_counts
 
 _DONE = frozenset({ChunkStatus.STAGED, ChunkStatus.VALIDATED, ChunkStatus.PUBLISHED})
 _MAY_FAIL = frozenset({ChunkStatus.CLAIMED, ChunkStatus.STAGED, ChunkStatus.VALIDATED})
@@ -96,7 +98,9 @@ def fail_chunk(
         return chunk
     _refuse_while_publishing(connection, chunk)
     values = {"status": ChunkStatus.FAILED.value, "error": error, "finished_at": now}
-    return write_chunk(connection, chunk, fencing_token, _MAY_FAIL, values)
+    failed = write_chunk(connection, chunk, fencing_token, _MAY_FAIL, values)
+    add_counts(connection, run_id, [Count(counted=Counted.CHUNKS, word=failed.status)])
+    return failed
 
 
 def mark_published(connection: sa.Connection, run_id: RunId, chunk_id: str) -> ChunkRecord:
@@ -104,7 +108,10 @@ def mark_published(connection: sa.Connection, run_id: RunId, chunk_id: str) -> C
     if chunk.status is ChunkStatus.PUBLISHED:
         return chunk
     values = {"status": ChunkStatus.PUBLISHED.value}
-    return write_chunk(connection, chunk, chunk.fencing_token, {ChunkStatus.VALIDATED}, values)
+    token = chunk.fencing_token
+    published = write_chunk(connection, chunk, token, {ChunkStatus.VALIDATED}, values)
+    add_counts(connection, run_id, [Count(counted=Counted.CHUNKS, word=published.status)])
+    return published
 
 
 def write_chunk(

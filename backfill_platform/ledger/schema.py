@@ -10,6 +10,7 @@ from enum import StrEnum
 import sqlalchemy as sa
 
 from backfill_platform.domain.approvals import Decision
+from backfill_platform.domain.ledger_figures import Counted
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
 from backfill_platform.domain.runs import PublicationFact
 from backfill_platform.domain.verdicts import Outcome
@@ -54,6 +55,7 @@ run = sa.Table(
     sa.Column("valid_until", UtcInstant),
     _one_of("state", RunState),
     sa.Index(None, "table_name", "planned_at"),
+    sa.Index(None, "state", "table_name", "kind"),
 )
 
 run_event = sa.Table(
@@ -201,6 +203,19 @@ delivery = sa.Table(
     sa.Column("told_at", UtcInstant),
     sa.Column("ends", PlainJson),
     sa.CheckConstraint("(told_at IS NULL) = (ends IS NULL)", name="fact"),
+)
+
+# Whatever becomes of the rows that it was counted from.
+tally = sa.Table(
+    "tally",
+    metadata,
+    sa.Column("counted", sa.String(40), primary_key=True),
+    sa.Column("table_name", sa.String(200), primary_key=True),
+    sa.Column("kind", sa.String(40), primary_key=True),
+    sa.Column("mode", sa.String(40), primary_key=True),
+    sa.Column("word", sa.String(120), primary_key=True),
+    sa.Column("amount", sa.BigInteger, nullable=False),
+    _one_of("counted", Counted),
 )
 
 _NOT_SUPERSEDED = sa.text("superseded_at IS NULL")

@@ -21,6 +21,7 @@ from backfill_platform.domain.estimates import PastChunk
 from backfill_platform.domain.fences import Fence
 from backfill_platform.domain.identity import GroupId, RunId
 from backfill_platform.domain.judgements import Judgement, MeasuredDay
+from backfill_platform.domain.ledger_figures import LedgerFigures
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
 from backfill_platform.domain.measurements import PartitionMeasurement
 from backfill_platform.domain.modes import RunKind
@@ -51,6 +52,7 @@ from backfill_platform.ledger import comparisons as _comparisons
 from backfill_platform.ledger import deliveries as _deliveries
 from backfill_platform.ledger import events as _events
 from backfill_platform.ledger import fences as _fences
+from backfill_platform.ledger import figures as _figures
 from backfill_platform.ledger import holding as _holding
 from backfill_platform.ledger import judgements as _judgements
 from backfill_platform.ledger import pace as _pace
@@ -99,6 +101,11 @@ class Ledger:
         require_aware(now)
         with writing(self._engine) as connection:
             yield connection
+
+    def figures(self) -> LedgerFigures:
+        """Counts since the beginning, and how everything stands now."""
+        with self._read() as connection:
+            return _figures.read_figures(connection)
 
     def register_run(
         self,

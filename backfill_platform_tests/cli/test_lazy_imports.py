@@ -40,6 +40,7 @@ def call_alone(*arguments: str) -> str:
         ("watch", "RUN", "--once"),
         ("history", BRONZE),
         ("verify",),
+        ("metrics",),
         ("approve", "RUN", "--as", "team-lead", "--dry-run"),
         ("reject", "RUN", "--as", "team-lead", "--reason", "no", "--dry-run"),
         ("cancel", "RUN", "--reason", "no", "--confirm"),

@@ -27,7 +27,12 @@ from backfill_platform.engine.carry_out.frames import chunk_frames
 from backfill_platform.engine.carry_out.judging import judge_chunk
 from backfill_platform.engine.carry_out.leases import kept_lease
 from backfill_platform.engine.carry_out.measuring import measure_chunk, refuse_measures
-from backfill_platform.engine.carry_out.pacing import hold_chunk, rows_read, wait_for_chunk
+from backfill_platform.engine.carry_out.pacing import (
+    cost_of_rows,
+    hold_chunk,
+    rows_read,
+    wait_for_chunk,
+)
 from backfill_platform.engine.carry_out.progress import begin_staging, fail_run
 from backfill_platform.engine.carry_out.quarantining import set_rows_aside
 from backfill_platform.engine.deletions import run_protection
@@ -50,6 +55,12 @@ class StagedChunk:
     def has_passed(self) -> bool:
         """What is held or warned of is staged for good; whether it is published is asked later."""
         return not any(verdict.is_refusal for verdict in self.verdicts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Written:
+    merged: Merged | None  # where the table is published by a keyed merge
+    seconds: float
 
 
 def stage_days(
@@ -108,12 +119,12 @@ def _work(
         examine_first(platform, manifest, transform, frames, claim.days)
         refuse_measures(platform, spark, manifest, protection)
         with kept_lease(platform, manifest.run_id, claim):
-            merged = _compute(platform, manifest, transform, claim.days, frames, protection)
-            if merged is not None:
-                keep_merge(platform, manifest.run_id, claim, merged.counts())
+            written = _compute(platform, manifest, transform, claim.days, frames, protection)
+            if written.merged is not None:
+                keep_merge(platform, manifest.run_id, claim, written.merged.counts())
             staged = measure_chunk(platform, spark, manifest, claim.days, frames, protection)
             hold_chunk(platform, manifest)
-        _finish(platform, manifest, claim, staged)
+        _finish(platform, manifest, claim, staged, written)
         return _judged(platform, manifest, claim.days, frames, claim.fencing_token, protection)
     except BaseException as failure:
         _give_back(platform, manifest, claim, f"{type(failure).__name__}: {failure}"[:1000])
@@ -141,11 +152,11 @@ def _compute(
     days: DayRange,
     frames: Frames,
     protection: Protection,
-) -> Merged | None:
-    """What was merged, where the table is published by a keyed merge."""
+) -> _Written:
     table = manifest.target.table
     chunk = compute_days(platform, manifest, transform, days, frames, protection)
     set_rows_aside(platform, manifest, days, chunk.computed, protection)
+    begun_at = platform.clock()
     write_chunk(
         chunk.rows,
         manifest=manifest,
@@ -153,7 +164,7 @@ def _compute(
         partition_column=platform.catalog.tables[table].partition_column,
         staging=platform.warehouse.staging_path(table, manifest.run_id),
     )
-    return chunk.merged
+    return _Written(merged=chunk.merged, seconds=(platform.clock() - begun_at).total_seconds())
 
 
 def _finish(
@@ -161,15 +172,19 @@ def _finish(
     manifest: Manifest,
     claim: ClaimedChunk,
     staged: tuple[PartitionMeasurement, ...],
+    written: _Written,
 ) -> None:
+    input_count = rows_read(manifest, claim.days)
     platform.ledger.finish_chunk_staging(
         manifest.run_id,
         claim.chunk_id,
         claim.fencing_token,
         counts=ChunkCounts(
-            input_count=rows_read(manifest, claim.days),
+            input_count=input_count,
             output_count=sum(measured.row_count for measured in staged),
             checksum=combined_checksum(staged),
+            cost_usd=cost_of_rows(manifest, input_count),
+            write_seconds=written.seconds,
         ),
         measurements=staged,
         now=platform.clock(),

@@ -1,0 +1,1 @@
+"""What happens by itself, without a JVM: each sensor asks the engine and decides nothing."""
