@@ -18,6 +18,7 @@ from pydantic import AfterValidator, Field, SecretStr, ValidationError, model_va
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from backfill_platform.domain.errors import SettingsInvalid
+from backfill_platform.domain.journal import Level
 
 PREFIX = "BACKFILL_"
 PROJECT = Path(__file__).resolve().parent.parent
@@ -43,6 +44,10 @@ class Settings(BaseSettings):
     # Who may approve what, and whose keys sign it: both are reviewed files.
     governance: Folder = PROJECT / "governance.yaml"
     allowed_signers: Folder = PROJECT / "allowed_signers"
+
+    # What the engine does, line by line, and from which level on.
+    log_file: Folder = Path()
+    log_level: Level = Level.INFO
 
     container_image: str = Field("", pattern=r"^[\w./:@-]*$")  # as deployed; manifests pin it
 
@@ -72,6 +77,7 @@ class Settings(BaseSettings):
         home = Path(given.get("home") or "var").expanduser().resolve()
         derived = {name: home / name for name in ("warehouse", "landing", "evidence")}
         derived |= {"dagster_storage": home / "dagster", "ledger_url": _sqlite(home / "ledger.db")}
+        derived |= {"log_file": home / "logs" / "backfill.jsonl"}
         return derived | {name: value for name, value in given.items() if value != ""}
 
     @model_validator(mode="after")

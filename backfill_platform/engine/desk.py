@@ -13,6 +13,7 @@ from backfill_platform.engine.platform import Platform, load_policy, load_signer
 from backfill_platform.lakehouse.paths import Warehouse
 from backfill_platform.ledger.store import Ledger
 from backfill_platform.settings import Settings
+from backfill_platform.telemetry.json_lines import make_journal
 
 _NOTHING_DECLARED = Catalog(sources={}, references={}, tables={}, contracts={})
 
@@ -29,6 +30,7 @@ def open_desk(settings: Settings, *, clock: Callable[[], datetime] = utc_now) ->
         signers=load_signers(settings.allowed_signers),
         container_image=settings.container_image,
         broker=None,
+        journal=make_journal(settings.log_file, settings.log_level),
         clock=clock,
         wait=_never,
         worker="desk",

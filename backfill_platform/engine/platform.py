@@ -13,12 +13,14 @@ from backfill_platform.domain.announcements import Broker
 from backfill_platform.domain.catalog import Catalog, Declarations, build_catalog
 from backfill_platform.domain.clock import utc_now
 from backfill_platform.domain.errors import DeclarationInvalid, SettingsInvalid
+from backfill_platform.domain.journal import Journal
 from backfill_platform.governance.policy import Policy
 from backfill_platform.governance.policy_file import read_policy
 from backfill_platform.governance.signatures import KeyFile, read_key_file
 from backfill_platform.lakehouse.paths import Warehouse
 from backfill_platform.ledger.store import Ledger
 from backfill_platform.settings import Settings
+from backfill_platform.telemetry.json_lines import make_journal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +35,7 @@ class Platform:
     signers: KeyFile
     container_image: str
     broker: Broker | None  # where tables tell their publications on topics
+    journal: Journal  # what is done, step by step
     clock: Callable[[], datetime]
     wait: Callable[[float], None]  # seconds; a limit is kept by waiting
     worker: str  # who claims chunks
@@ -55,6 +58,7 @@ def open_platform(
         signers=load_signers(settings.allowed_signers),
         container_image=settings.container_image,
         broker=find_broker(settings),
+        journal=make_journal(settings.log_file, settings.log_level),
         clock=clock,
         wait=wait,
         worker=f"{socket.gethostname()}:{os.getpid()}",

@@ -36,6 +36,7 @@ from backfill_platform.engine.carry_out.pacing import (
 from backfill_platform.engine.carry_out.progress import begin_staging, fail_run
 from backfill_platform.engine.carry_out.quarantining import set_rows_aside
 from backfill_platform.engine.deletions import run_protection
+from backfill_platform.engine.journal import about_chunk, note, note_failure
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.records import keep_merge
@@ -86,10 +87,17 @@ def stage_chunk(
     platform: Platform, spark: SparkSession, run_id: RunId, days: DayRange
 ) -> StagedChunk:
     manifest = load_manifest(platform, run_id)
+    with about_chunk(manifest, days):
+        return _stage(platform, spark, manifest, days)
+
+
+def _stage(
+    platform: Platform, spark: SparkSession, manifest: Manifest, days: DayRange
+) -> StagedChunk:
     if not manifest.target.partitions.covers(days):
         raise ChunkRefused(
-            f"{days} is not within the partitions of run {run_id} ({manifest.target.partitions}); "
-            "plan a new run for it"
+            f"{days} is not within the partitions of run {manifest.run_id} "
+            f"({manifest.target.partitions}); plan a new run for it"
         )
     refuse_cut(manifest, days)
     transform = pinned_transform(platform, manifest)
@@ -102,6 +110,7 @@ def stage_chunk(
             frames = protect_frames(chunk_frames(platform, spark, manifest, days), protection)
             return _judged(platform, manifest, days, frames, chunk.fencing_token, protection)
         case ClaimedChunk() as claim:
+            note(platform, "chunk_claimed", attempt=claim.attempt, worker=platform.worker)
             return _work(platform, spark, manifest, transform, claim, protection)
 
 
@@ -122,12 +131,15 @@ def _work(
             written = _compute(platform, manifest, transform, claim.days, frames, protection)
             if written.merged is not None:
                 keep_merge(platform, manifest.run_id, claim, written.merged.counts())
+            note(platform, "chunk_written", seconds=written.seconds)
             staged = measure_chunk(platform, spark, manifest, claim.days, frames, protection)
+            _note_measured(platform, staged)
             hold_chunk(platform, manifest)
         _finish(platform, manifest, claim, staged, written)
         return _judged(platform, manifest, claim.days, frames, claim.fencing_token, protection)
     except BaseException as failure:
         _give_back(platform, manifest, claim, f"{type(failure).__name__}: {failure}"[:1000])
+        note_failure(platform, "chunk_failed", failure)
         raise
 
 
@@ -189,6 +201,13 @@ def _finish(
         measurements=staged,
         now=platform.clock(),
     )
+    output_count = sum(measured.row_count for measured in staged)
+    note(platform, "chunk_staged", input_records=input_count, output_records=output_count)
+
+
+def _note_measured(platform: Platform, staged: tuple[PartitionMeasurement, ...]) -> None:
+    rejected = sum(sum((measured.rejected or {}).values()) for measured in staged)
+    note(platform, "chunk_measured", partitions=len(staged), rejected_records=rejected)
 
 
 def _judged(
