@@ -38,7 +38,7 @@ PANELS = {
     "Carry out": ("run", "watch", "retry", "cancel", "compare", "publish", "rollback", "recover"),
     "Look": (
         *("list", "status", "show", "validate", "reproduce", "history", "watermark", "verify"),
-        "metrics",
+        *("metrics", "lineage"),
     ),
     "Keep": ("retire",),
     "This machine": ("setup", "doctor", "up", "demo", "landing"),

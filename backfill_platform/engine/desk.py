@@ -9,7 +9,12 @@ from datetime import datetime
 
 from backfill_platform.domain.catalog import Catalog
 from backfill_platform.domain.clock import utc_now
-from backfill_platform.engine.platform import Platform, load_policy, load_signers
+from backfill_platform.engine.platform import (
+    Platform,
+    lineage_place,
+    load_policy,
+    load_signers,
+)
 from backfill_platform.lakehouse.paths import Warehouse
 from backfill_platform.ledger.store import Ledger
 from backfill_platform.settings import Settings
@@ -31,6 +36,7 @@ def open_desk(settings: Settings, *, clock: Callable[[], datetime] = utc_now) ->
         container_image=settings.container_image,
         broker=None,
         journal=make_journal(settings.log_file, settings.log_level),
+        lineage=lineage_place(settings),
         clock=clock,
         wait=_never,
         worker="desk",

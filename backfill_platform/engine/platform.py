@@ -14,6 +14,7 @@ from backfill_platform.domain.catalog import Catalog, Declarations, build_catalo
 from backfill_platform.domain.clock import utc_now
 from backfill_platform.domain.errors import DeclarationInvalid, SettingsInvalid
 from backfill_platform.domain.journal import Journal
+from backfill_platform.domain.lineage import LineagePlace
 from backfill_platform.governance.policy import Policy
 from backfill_platform.governance.policy_file import read_policy
 from backfill_platform.governance.signatures import KeyFile, read_key_file
@@ -36,6 +37,7 @@ class Platform:
     container_image: str
     broker: Broker | None  # where tables tell their publications on topics
     journal: Journal  # what is done, step by step
+    lineage: LineagePlace  # where lineage is told
     clock: Callable[[], datetime]
     wait: Callable[[float], None]  # seconds; a limit is kept by waiting
     worker: str  # who claims chunks
@@ -59,6 +61,7 @@ def open_platform(
         container_image=settings.container_image,
         broker=find_broker(settings),
         journal=make_journal(settings.log_file, settings.log_level),
+        lineage=lineage_place(settings),
         clock=clock,
         wait=wait,
         worker=f"{socket.gethostname()}:{os.getpid()}",
@@ -72,6 +75,15 @@ def find_broker(settings: Settings) -> Broker | None:
         servers=settings.kafka_servers,
         username=settings.kafka_username,
         password=settings.kafka_password.get_secret_value(),
+    )
+
+
+def lineage_place(settings: Settings) -> LineagePlace:
+    return LineagePlace(
+        url=settings.lineage_url,
+        api_key=settings.lineage_api_key.get_secret_value(),
+        file=settings.lineage_file,
+        namespace=settings.lineage_namespace,
     )
 
 

@@ -28,6 +28,7 @@ from backfill_platform.domain.verdicts import Gate, JudgedFigure, Outcome, Verdi
 from backfill_platform.ledger.chunks import find_chunk, write_chunk
 from backfill_platform.ledger.day_sets import conditions_on
 from backfill_platform.ledger.exact_figures import OWN_COLUMNS, read_numbers, write_numbers
+from backfill_platform.ledger.lineage import owe_chunk
 from backfill_platform.ledger.schema import partition_measurement, verdict
 from backfill_platform.ledger.tallies import add_counts
 
@@ -77,6 +78,7 @@ def record_verdicts(
         return chunk
     judged = write_chunk(connection, chunk, token, {ChunkStatus.STAGED}, _judgement(verdicts))
     _write_verdicts(connection, judged, verdicts, now)
+    owe_chunk(connection, judged, now)
     add_counts(connection, run_id, _judged_counts(judged, verdicts))
     return judged
 

@@ -218,6 +218,26 @@ tally = sa.Table(
     _one_of("counted", Counted),
 )
 
+# What nobody has told lineage of yet: an event of a run, or a step of a chunk.
+lineage_due = sa.Table(
+    "lineage_due",
+    metadata,
+    # SQLite numbers only what it calls an integer.
+    sa.Column(
+        "position",
+        sa.BigInteger().with_variant(sa.Integer, "sqlite"),
+        primary_key=True,
+        autoincrement=True,
+    ),
+    sa.Column("run_id", sa.ForeignKey("run.run_id"), nullable=False),
+    sa.Column("seq", sa.Integer),  # of the run's event; nothing where a chunk is meant
+    sa.Column("chunk_id", sa.String(40)),
+    sa.Column("attempt", sa.Integer),
+    sa.Column("status", sa.String(40)),
+    sa.Column("at", UtcInstant, nullable=False),
+    sa.CheckConstraint("(seq IS NULL) = (chunk_id IS NOT NULL)", name="subject"),
+)
+
 _NOT_SUPERSEDED = sa.text("superseded_at IS NULL")
 
 accepted_output = sa.Table(

@@ -15,8 +15,10 @@ from backfill_platform.orchestration.assets import (
     source_assets,
 )
 from backfill_platform.orchestration.checks import make_gate_checks
+from backfill_platform.orchestration.sensors.lineage import make_lineage_sensor
 from backfill_platform.orchestration.sensors.metrics import make_metrics_sensor
 from backfill_platform.settings import Settings
+from backfill_platform.telemetry.lineage_delivery import make_delivery
 
 
 def build_definitions(settings: Settings) -> dg.Definitions:
@@ -41,7 +43,10 @@ def _assemble(platform: Platform, pyspark: PySparkResource) -> dg.Definitions:
             *(make_staging_asset(platform, spec) for spec in specs),
             *(make_publish_asset(platform, spec) for spec in specs),
         ],
-        sensors=[make_metrics_sensor(platform, platform.home / "metrics")],
+        sensors=[
+            make_metrics_sensor(platform, platform.home / "metrics"),
+            make_lineage_sensor(platform, make_delivery(platform.lineage)),
+        ],
         asset_checks=[make_gate_checks(platform, spec) for spec in specs],
         resources={"pyspark": pyspark},
         # One process for a whole run: a process per step would start a Spark session per step.

@@ -1,0 +1,79 @@
+"""Tells lineage what runs did: all that is due, at least once, and no run waits for it.
+
+The ledger owes each step from the transaction in which it happened, until it was told here. A crash
+after telling and before forgetting tells it once more, under the same id.
+"""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from functools import cache
+
+from openlineage.client.event_v2 import RunEvent
+
+from backfill_platform.domain.errors import Terminal
+from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.lineage import Due
+from backfill_platform.engine.journal import note_failure
+from backfill_platform.engine.platform import Platform
+from backfill_platform.engine.tell.lineage_facts import (
+    KnownRun,
+    describe_due,
+    look_up,
+    past_steps,
+)
+from backfill_platform.telemetry.lineage_delivery import Deliver
+from backfill_platform.telemetry.lineage_events import to_event
+
+MOST = 100  # steps at a time
+LONGEST = timedelta(seconds=0.5)  # and then the next look goes on
+
+
+def tell_lineage(platform: Platform, deliver: Deliver, *, most: int = MOST) -> int:
+    """How many events were told now.
+
+    Invariant: what happened to a run is told at least once, whoever dies in between
+    (test_what_was_told_and_not_forgotten_is_told_again_as_the_same_run).
+    """
+    told: list[int] = []
+    count, until = 0, platform.clock() + LONGEST
+    try:
+        for position, event in _due_events(platform, most):
+            if event is not None:
+                deliver(event)
+                count += 1
+            told.append(position)
+            if platform.clock() > until:
+                break
+    finally:
+        if told:
+            platform.ledger.forget_lineage_due(told, now=platform.clock())
+    return count
+
+
+def due_events(platform: Platform, *, most: int = MOST) -> Iterator[RunEvent]:
+    """What would be told next; nothing is sent and nothing forgotten."""
+    for _, event in _due_events(platform, most):
+        if event is not None:
+            yield event
+
+
+def run_events(platform: Platform, run_id: RunId) -> Iterator[RunEvent]:
+    """All that can still be said of one run, told or not."""
+    for step in past_steps(platform, look_up(platform, run_id)):
+        yield to_event(step, platform.lineage.namespace)
+
+
+def _due_events(platform: Platform, most: int) -> Iterator[tuple[int, RunEvent | None]]:
+    look = cache(lambda run_id: look_up(platform, run_id))
+    for due in platform.ledger.lineage_due(limit=most):
+        yield due.position, _build(platform, due, look)
+
+
+def _build(platform: Platform, due: Due, look: Callable[[RunId], KnownRun]) -> RunEvent | None:
+    """A run that can no longer be read keeps none of the others from being told."""
+    try:
+        step = describe_due(platform, look(due.run_id), due)
+    except Terminal as unreadable:
+        note_failure(platform, "lineage_not_told", unreadable)
+        return None
+    return to_event(step, platform.lineage.namespace) if step else None
