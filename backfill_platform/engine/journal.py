@@ -22,6 +22,16 @@ _SUBJECT: ContextVar[Subject] = ContextVar("subject", default=NO_SUBJECT)
 
 
 @contextmanager
+def about(subject: Subject) -> Iterator[None]:
+    """All that is noted within is about this."""
+    token = _SUBJECT.set(subject)
+    try:
+        yield
+    finally:
+        _SUBJECT.reset(token)
+
+
+@contextmanager
 def about_run(
     manifest: Manifest, days: DayRange | PartitionSet | None = None, *, chunk_id: str | None = None
 ) -> Iterator[None]:
@@ -34,7 +44,7 @@ def about_run(
         target=manifest.target.table,
         processing_mode=manifest.mode.value,
     )
-    with _about(subject):
+    with about(subject):
         yield
 
 
@@ -47,7 +57,7 @@ def about_chunk(manifest: Manifest, days: DayRange) -> Iterator[None]:
 @contextmanager
 def about_table(table: str) -> Iterator[None]:
     """For what is done to a table and is part of no run."""
-    with _about(Subject(target=table)):
+    with about(Subject(target=table)):
         yield
 
 
@@ -65,15 +75,6 @@ def note_failure(
     """Its kind alone: what it says may hold values of rows, and stands in the ledger."""
     code = failure.code if isinstance(failure, BackfillError) else None
     note(platform, event, level=level, error=type(failure).__name__, code=code)
-
-
-@contextmanager
-def _about(subject: Subject) -> Iterator[None]:
-    token = _SUBJECT.set(subject)
-    try:
-        yield
-    finally:
-        _SUBJECT.reset(token)
 
 
 def _source_range(manifest: Manifest, days: DayRange | PartitionSet) -> str | None:

@@ -1,7 +1,7 @@
 """Delivers OpenLineage events by the client's own transports: to a service, or into a file.
 
 The transports are used without the client around them, which would read the environment and add
-what it finds there. Whatever goes wrong passes, or is mended outside: it is one kind of error.
+what it finds there. What goes wrong passes, or is mended outside; but for what is never taken.
 """
 
 from collections.abc import Callable
@@ -18,12 +18,13 @@ from openlineage.client.transport.http import (
     HttpTransport,
     TokenProvider,
 )
-from requests import RequestException
+from requests import HTTPError, RequestException
 
-from backfill_platform.domain.errors import EngineUnavailable
+from backfill_platform.domain.errors import EngineUnavailable, EventRefused
 from backfill_platform.domain.lineage import LineagePlace
 
 _TIMEOUT_SECONDS = 3.0
+_NEVER_TAKEN = frozenset({400, 413, 422})  # it is about the event, and not about who sends it
 
 Deliver = Callable[[RunEvent], None]
 
@@ -37,12 +38,23 @@ def make_delivery(place: LineagePlace) -> Deliver:
         try:
             transport().emit(event)
         except (RequestException, RuntimeError, OSError) as failure:
+            _refuse_for_good(place, failure)
             raise EngineUnavailable(
                 f"Lineage could not be told to {place.url or place.file} ({failure}). What is "
                 "untold is kept, and told when it can be; nothing else waits for it."
             ) from failure
 
     return deliver
+
+
+def _refuse_for_good(place: LineagePlace, failure: Exception) -> None:
+    """Where sending the same again would be refused again; a missing key is mended outside."""
+    answer = failure.response if isinstance(failure, HTTPError) else None
+    if answer is not None and answer.status_code in _NEVER_TAKEN:
+        raise EventRefused(
+            f"{place.url} answered {answer.status_code} to an event and will never take it; it is "
+            "passed over. `backfill lineage RUN` shows what was sent."
+        ) from failure
 
 
 def as_json(event: RunEvent) -> str:

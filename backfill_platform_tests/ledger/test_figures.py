@@ -1,6 +1,7 @@
 """Counts are added up with what they count; how everything stands costs a few statements."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -19,6 +20,7 @@ from backfill_platform.ledger.store import Ledger
 from backfill_platform_tests.ledger.samples import (
     NOW,
     TABLE,
+    VERSION,
     accepted_rows,
     after,
     approval,
@@ -28,6 +30,7 @@ from backfill_platform_tests.ledger.samples import (
     judged,
     measured,
     move,
+    new_run,
     register,
     stage_and_validate,
 )
@@ -85,6 +88,19 @@ def test_a_staged_chunk_is_counted_with_its_rows_its_time_and_its_cost(
         Counted.WRITES_BY_MILLISECONDS: ("2500", 1),
         Counted.WRITE_MILLISECONDS: ("", 1_500),
     }
+
+
+def test_what_a_plan_expects_to_cost_is_counted_when_it_is_recorded(ledger: Ledger) -> None:
+    plan = new_run("cli:1")
+    for _ in range(2):
+        ledger.register_run(
+            lambda number: replace(plan(number), cost_usd=Decimal("1.25")),
+            table=TABLE,
+            transform_version=VERSION,
+            planned_on=NOW.date(),
+            now=NOW,
+        )
+    assert counted(ledger, Counted.PLANNED_MICRODOLLARS) == {"": 1_250_000}
 
 
 def test_what_is_done_twice_is_counted_once(ledger: Ledger, run_id: RunId) -> None:

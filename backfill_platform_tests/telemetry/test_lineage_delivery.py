@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
 
-from backfill_platform.domain.errors import EngineUnavailable
+from backfill_platform.domain.errors import EngineUnavailable, EventRefused
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lineage import LineagePlace
 from backfill_platform.telemetry.lineage_delivery import make_delivery
@@ -80,6 +80,19 @@ def test_a_service_that_refuses_is_an_error_that_passes(service: Service) -> Non
     with pytest.raises(EngineUnavailable, match="could not be told"):
         make_delivery(place(service))(EVENT)
     assert len(service.heard) == 1
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_what_a_service_will_never_take_is_another_error(service: Service, status: int) -> None:
+    service.status = status
+    with pytest.raises(EventRefused, match="will never take it"):
+        make_delivery(place(service))(EVENT)
+
+
+def test_a_missing_key_is_mended_and_not_passed_over(service: Service) -> None:
+    service.status = 401
+    with pytest.raises(EngineUnavailable, match="could not be told"):
+        make_delivery(place(service))(EVENT)
 
 
 def test_a_file_that_cannot_be_written_is_an_error_that_passes(tmp_path: Path) -> None:

@@ -10,10 +10,11 @@ from functools import cache
 
 from openlineage.client.event_v2 import RunEvent
 
-from backfill_platform.domain.errors import Terminal
+from backfill_platform.domain.errors import EventRefused, Terminal
 from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.journal import Subject
 from backfill_platform.domain.lineage import Due
-from backfill_platform.engine.journal import note_failure
+from backfill_platform.engine.journal import about, note_failure
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.tell.lineage_facts import (
     KnownRun,
@@ -37,11 +38,9 @@ def tell_lineage(platform: Platform, deliver: Deliver, *, most: int = MOST) -> i
     told: list[int] = []
     count, until = 0, platform.clock() + LONGEST
     try:
-        for position, event in _due_events(platform, most):
-            if event is not None:
-                deliver(event)
-                count += 1
-            told.append(position)
+        for due, event in _due_events(platform, most):
+            count += event is not None and _deliver(platform, deliver, due, event)
+            told.append(due.position)
             if platform.clock() > until:
                 break
     finally:
@@ -63,10 +62,20 @@ def run_events(platform: Platform, run_id: RunId) -> Iterator[RunEvent]:
         yield to_event(step, platform.lineage.namespace)
 
 
-def _due_events(platform: Platform, most: int) -> Iterator[tuple[int, RunEvent | None]]:
+def _deliver(platform: Platform, deliver: Deliver, due: Due, event: RunEvent) -> bool:
+    """What will never be taken is passed over: the others would wait behind it for ever."""
+    try:
+        deliver(event)
+    except EventRefused as refused:
+        _note(platform, due, refused)
+        return False
+    return True
+
+
+def _due_events(platform: Platform, most: int) -> Iterator[tuple[Due, RunEvent | None]]:
     look = cache(lambda run_id: look_up(platform, run_id))
     for due in platform.ledger.lineage_due(limit=most):
-        yield due.position, _build(platform, due, look)
+        yield due, _build(platform, due, look)
 
 
 def _build(platform: Platform, due: Due, look: Callable[[RunId], KnownRun]) -> RunEvent | None:
@@ -74,6 +83,11 @@ def _build(platform: Platform, due: Due, look: Callable[[RunId], KnownRun]) -> R
     try:
         step = describe_due(platform, look(due.run_id), due)
     except Terminal as unreadable:
-        note_failure(platform, "lineage_not_told", unreadable)
+        _note(platform, due, unreadable)
         return None
     return to_event(step, platform.lineage.namespace) if step else None
+
+
+def _note(platform: Platform, due: Due, why: Terminal) -> None:
+    with about(Subject(run_id=due.run_id)):
+        note_failure(platform, "lineage_not_told", why)

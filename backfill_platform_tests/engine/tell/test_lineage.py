@@ -10,7 +10,8 @@ import pytest
 from openlineage.client.event_v2 import RunEvent
 from openlineage.client.serde import Serde
 
-from backfill_platform.domain.errors import EngineUnavailable
+from backfill_platform.domain.errors import EngineUnavailable, EventRefused
+from backfill_platform.domain.journal import JournalLine
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.modes import ExecutionMode
@@ -229,6 +230,17 @@ def test_a_run_that_cannot_be_read_keeps_no_other_from_being_told(
     stage_start(platform, plan("second", days=MIDDLE))
     tell_lineage(spoiled, heard.append)
     assert said(heard) == [(BRONZE, "START")]
+
+
+def test_what_is_never_taken_is_passed_over_and_noted(platform: Platform, done: Manifest) -> None:
+    lines: list[JournalLine] = []
+
+    def refuse(event: RunEvent) -> None:
+        raise EventRefused("never")
+
+    assert tell_lineage(replace(platform, journal=lines.append), refuse) == 0
+    assert {(one.event, one.subject.run_id) for one in lines} == {("lineage_not_told", done.run_id)}
+    assert platform.ledger.lineage_due(limit=10) == ()
 
 
 def test_lineage_is_told_into_a_file_where_no_service_is_named(
