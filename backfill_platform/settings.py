@@ -18,10 +18,14 @@ from pydantic import AfterValidator, Field, SecretStr, ValidationError, model_va
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from backfill_platform.domain.errors import SettingsInvalid
+from backfill_platform.domain.journal import Level
 
 PREFIX = "BACKFILL_"
 PROJECT = Path(__file__).resolve().parent.parent
-_OF_THIS_PROCESS = {"java_home", "search_path", "kafka_password"}
+_OF_THIS_PROCESS = {
+    *("java_home", "search_path", "kafka_password"),
+    *("lineage_url", "lineage_api_key", "lineage_namespace"),
+}
 
 Folder = Annotated[Path, AfterValidator(lambda path: path.expanduser().resolve())]
 Port = Annotated[int, Field(ge=1, le=65535)]
@@ -46,6 +50,17 @@ class Settings(BaseSettings):
 
     # Who hears of what goes wrong: a reviewed file, too.
     alerts: Folder = PROJECT / "alerts.yaml"
+    # What the engine does, line by line, and from which level on.
+    log_file: Folder = Path()
+    log_level: Level = Level.INFO
+
+    # Where lineage is told: a service, or else a file.
+    lineage_file: Folder = Path()
+    lineage_url: str = Field(
+        "", pattern=r"^(https?://.+)?$", validation_alias="OPENLINEAGE_URL", repr=False
+    )
+    lineage_api_key: SecretStr = Field(SecretStr(""), validation_alias="OPENLINEAGE_API_KEY")
+    lineage_namespace: str = Field("backfill", validation_alias="OPENLINEAGE_NAMESPACE")
 
     container_image: str = Field("", pattern=r"^[\w./:@-]*$")  # as deployed; manifests pin it
 
@@ -78,6 +93,8 @@ class Settings(BaseSettings):
         home = Path(given.get("home") or "var").expanduser().resolve()
         derived = {name: home / name for name in ("warehouse", "landing", "evidence")}
         derived |= {"dagster_storage": home / "dagster", "ledger_url": _sqlite(home / "ledger.db")}
+        derived |= {"log_file": home / "logs" / "backfill.jsonl"}
+        derived |= {"lineage_file": home / "lineage" / "openlineage.jsonl"}
         return derived | {name: value for name, value in given.items() if value != ""}
 
     @model_validator(mode="after")

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import ChunkStatus
@@ -20,6 +21,8 @@ class ChunkCounts:
     input_count: int | None = None  # nothing where counting would read the input once more
     output_count: int
     checksum: str  # over the chunk's partitions
+    cost_usd: Decimal = Decimal(0)  # of what was read, at the rate of the estimate
+    write_seconds: float | None = None  # Spark computes while it writes: both together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -249,6 +249,12 @@ class UnsupportedTable(Terminal):
     code = "unsupported-table"
 
 
+class EventRefused(Terminal):
+    """A service was told of something, and will never take it."""
+
+    code = "event-refused"
+
+
 class EvidenceBroken(Terminal):
     """Evidence was changed after it was written."""
 

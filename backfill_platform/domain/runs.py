@@ -6,6 +6,7 @@ Chunks have their own file. Outcomes that a caller branches on (moved or lost) a
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
@@ -34,6 +35,7 @@ class NewRun:
     days: PartitionSet  # what it may publish; held until it is published or stopped
     valid_until: datetime  # whoever has not begun by then has to plan again
     replaces: RunId | None  # an unfinished run that ends when this one is registered
+    cost_usd: Decimal = Decimal(0)  # as its plan expects it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

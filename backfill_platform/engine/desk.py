@@ -9,11 +9,17 @@ from datetime import datetime
 
 from backfill_platform.domain.catalog import Catalog
 from backfill_platform.domain.clock import utc_now
-from backfill_platform.engine.platform import Platform, load_policy, load_signers
+from backfill_platform.engine.platform import (
+    Platform,
+    lineage_place,
+    load_policy,
+    load_signers,
+)
 from backfill_platform.governance.alerting import NOBODY_TOLD
 from backfill_platform.lakehouse.paths import Warehouse
 from backfill_platform.ledger.store import Ledger
 from backfill_platform.settings import Settings
+from backfill_platform.telemetry.json_lines import make_journal
 
 _NOTHING_DECLARED = Catalog(sources={}, references={}, tables={}, contracts={})
 
@@ -23,14 +29,16 @@ def open_desk(settings: Settings, *, clock: Callable[[], datetime] = utc_now) ->
         catalog=_NOTHING_DECLARED,
         ledger=Ledger.open(settings.ledger_url),
         warehouse=Warehouse(settings.warehouse),
+        home=settings.home,
         landing=settings.landing,
         evidence=settings.evidence,
         policy=load_policy(settings.governance),
         signers=load_signers(settings.allowed_signers),
         alerting=NOBODY_TOLD,
-        home=settings.home,
         container_image=settings.container_image,
         broker=None,
+        journal=make_journal(settings.log_file, settings.log_level),
+        lineage=lineage_place(settings),
         clock=clock,
         wait=_never,
         worker="desk",

@@ -13,6 +13,8 @@ from backfill_platform.domain.announcements import Broker
 from backfill_platform.domain.catalog import Catalog, Declarations, build_catalog
 from backfill_platform.domain.clock import utc_now
 from backfill_platform.domain.errors import DeclarationInvalid, SettingsInvalid
+from backfill_platform.domain.journal import Journal
+from backfill_platform.domain.lineage import LineagePlace
 from backfill_platform.governance.alert_file import read_alerting
 from backfill_platform.governance.alerting import Alerting
 from backfill_platform.governance.policy import Policy
@@ -21,6 +23,7 @@ from backfill_platform.governance.signatures import KeyFile, read_key_file
 from backfill_platform.lakehouse.paths import Warehouse
 from backfill_platform.ledger.store import Ledger
 from backfill_platform.settings import Settings
+from backfill_platform.telemetry.json_lines import make_journal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,14 +31,16 @@ class Platform:
     catalog: Catalog
     ledger: Ledger
     warehouse: Warehouse
+    home: Path  # below it, what is told to people and to other tools
     landing: Path
     evidence: Path
     policy: Policy
     signers: KeyFile
     alerting: Alerting
-    home: Path  # below which channels write
     container_image: str
     broker: Broker | None  # where tables tell their publications on topics
+    journal: Journal  # what is done, step by step
+    lineage: LineagePlace  # where lineage is told
     clock: Callable[[], datetime]
     wait: Callable[[float], None]  # seconds; a limit is kept by waiting
     worker: str  # who claims chunks
@@ -51,14 +56,16 @@ def open_platform(
         catalog=load_catalog(settings.catalog),
         ledger=Ledger.open(settings.ledger_url),
         warehouse=Warehouse(settings.warehouse),
+        home=settings.home,
         landing=settings.landing,
         evidence=settings.evidence,
         policy=load_policy(settings.governance),
         signers=load_signers(settings.allowed_signers),
         alerting=load_alerting(settings.alerts),
-        home=settings.home,
         container_image=settings.container_image,
         broker=find_broker(settings),
+        journal=make_journal(settings.log_file, settings.log_level),
+        lineage=lineage_place(settings),
         clock=clock,
         wait=wait,
         worker=f"{socket.gethostname()}:{os.getpid()}",
@@ -72,6 +79,15 @@ def find_broker(settings: Settings) -> Broker | None:
         servers=settings.kafka_servers,
         username=settings.kafka_username,
         password=settings.kafka_password.get_secret_value(),
+    )
+
+
+def lineage_place(settings: Settings) -> LineagePlace:
+    return LineagePlace(
+        url=settings.lineage_url,
+        api_key=settings.lineage_api_key.get_secret_value(),
+        file=settings.lineage_file,
+        namespace=settings.lineage_namespace,
     )
 
 

@@ -5,6 +5,7 @@ of a chunk may write about it (test_days_that_another_chunk_holds_are_not_given_
 """
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -20,11 +21,14 @@ from backfill_platform.domain.chunks import (
 )
 from backfill_platform.domain.errors import ChunkRefused, LostRace, RunUnknown
 from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.ledger_figures import Count, Counted
 from backfill_platform.domain.lifecycle import TERMINAL_STATES, ChunkStatus
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.runs import PublicationFact
+from backfill_platform.ledger.lineage import owe_chunk
 from backfill_platform.ledger.runs import lock_run, refuse_stopped
 from backfill_platform.ledger.schema import chunk_run, publication
+from backfill_platform.ledger.tallies import add_counts
 
 _DONE = frozenset({ChunkStatus.STAGED, ChunkStatus.VALIDATED, ChunkStatus.PUBLISHED})
 _MAY_FAIL = frozenset({ChunkStatus.CLAIMED, ChunkStatus.STAGED, ChunkStatus.VALIDATED})
@@ -52,7 +56,9 @@ def claim_chunk(
         return busy
     for chunk in chunks:
         if chunk.days != days and chunk.days.overlaps(days):
-            _replace(connection, chunk)
+            _replace(connection, chunk, now)
+    if own is not None:
+        _owe_end(connection, own, now)
     return _write_claim(
         connection,
         run_id,
@@ -96,7 +102,10 @@ def fail_chunk(
         return chunk
     _refuse_while_publishing(connection, chunk)
     values = {"status": ChunkStatus.FAILED.value, "error": error, "finished_at": now}
-    return write_chunk(connection, chunk, fencing_token, _MAY_FAIL, values)
+    failed = write_chunk(connection, chunk, fencing_token, _MAY_FAIL, values)
+    owe_chunk(connection, failed, now)
+    add_counts(connection, run_id, [Count(counted=Counted.CHUNKS, word=failed.status)])
+    return failed
 
 
 def mark_published(connection: sa.Connection, run_id: RunId, chunk_id: str) -> ChunkRecord:
@@ -104,7 +113,10 @@ def mark_published(connection: sa.Connection, run_id: RunId, chunk_id: str) -> C
     if chunk.status is ChunkStatus.PUBLISHED:
         return chunk
     values = {"status": ChunkStatus.PUBLISHED.value}
-    return write_chunk(connection, chunk, chunk.fencing_token, {ChunkStatus.VALIDATED}, values)
+    token = chunk.fencing_token
+    published = write_chunk(connection, chunk, token, {ChunkStatus.VALIDATED}, values)
+    add_counts(connection, run_id, [Count(counted=Counted.CHUNKS, word=published.status)])
+    return published
 
 
 def write_chunk(
@@ -234,7 +246,7 @@ def _busy(holder: ChunkRecord) -> ChunkBusy:
     return ChunkBusy(holder=holder, reason=reason)
 
 
-def _replace(connection: sa.Connection, chunk: ChunkRecord) -> None:
+def _replace(connection: sa.Connection, chunk: ChunkRecord, now: datetime) -> None:
     """Failed or abandoned: its days now belong to others, and its worker may write no more."""
     write_chunk(
         connection,
@@ -243,6 +255,13 @@ def _replace(connection: sa.Connection, chunk: ChunkRecord) -> None:
         {ChunkStatus.CLAIMED, ChunkStatus.FAILED, ChunkStatus.REPLACED},
         {"status": ChunkStatus.REPLACED.value},
     )
+    _owe_end(connection, chunk, now)
+
+
+def _owe_end(connection: sa.Connection, chunk: ChunkRecord, now: datetime) -> None:
+    """Of an attempt that was abandoned; any other has said itself how it ended."""
+    if chunk.status is ChunkStatus.CLAIMED:
+        owe_chunk(connection, replace(chunk, status=ChunkStatus.REPLACED), now)
 
 
 def _write_claim(
@@ -273,6 +292,7 @@ def _write_claim(
         connection.execute(chunk_run.insert().values(**key, **values))
     else:
         connection.execute(chunk_run.update().filter_by(**key).values(**values))
+    owe_chunk(connection, find_chunk(connection, run_id, claimed.chunk_id), now)
     return claimed
 
 

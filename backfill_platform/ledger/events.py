@@ -11,6 +11,7 @@ from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.runs import RunEvent, RunRecord
 from backfill_platform.ledger.column_types import require_aware
+from backfill_platform.ledger.lineage import owe_event
 from backfill_platform.ledger.schema import run_event
 
 
@@ -48,6 +49,7 @@ def append_event(
             **record, previous_hash=previous_hash, hash=link(previous_hash, _chained(record))
         )
     )
+    owe_event(connection, run_id, record["seq"], from_state, to_state, now)
 
 
 def read_events(connection: sa.Connection, run_id: RunId) -> tuple[RunEvent, ...]:

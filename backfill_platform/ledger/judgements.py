@@ -5,7 +5,7 @@ verdicts on what was there before are gone (test_staging_again_forgets_older_ver
 """
 
 from collections.abc import Iterable, Iterator
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,6 +13,13 @@ import sqlalchemy as sa
 from backfill_platform.domain.chunks import ChunkCounts, ChunkRecord
 from backfill_platform.domain.errors import ChunkRefused
 from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.ledger_figures import (
+    Count,
+    Counted,
+    count_chunk,
+    count_dollars,
+    count_write,
+)
 from backfill_platform.domain.lifecycle import ChunkStatus
 from backfill_platform.domain.measurements import PartitionMeasurement
 from backfill_platform.domain.partitions import DayRange, PartitionSet
@@ -21,7 +28,9 @@ from backfill_platform.domain.verdicts import Gate, JudgedFigure, Outcome, Verdi
 from backfill_platform.ledger.chunks import find_chunk, write_chunk
 from backfill_platform.ledger.day_sets import conditions_on
 from backfill_platform.ledger.exact_figures import OWN_COLUMNS, read_numbers, write_numbers
+from backfill_platform.ledger.lineage import owe_chunk
 from backfill_platform.ledger.schema import STRAYED, partition_measurement, verdict
+from backfill_platform.ledger.tallies import add_counts
 
 
 def finish_staging(
@@ -49,6 +58,7 @@ def finish_staging(
     }
     staged = write_chunk(connection, chunk, fencing_token, {ChunkStatus.CLAIMED}, values)
     _write_measurements(connection, staged, measured)
+    add_counts(connection, run_id, _staged_counts(staged, counts, measured, now))
     return staged
 
 
@@ -68,6 +78,8 @@ def record_verdicts(
         return chunk
     judged = write_chunk(connection, chunk, token, {ChunkStatus.STAGED}, _judgement(verdicts))
     _write_verdicts(connection, judged, verdicts, now)
+    owe_chunk(connection, judged, now)
+    add_counts(connection, run_id, _judged_counts(judged, verdicts))
     return judged
 
 
@@ -154,6 +166,30 @@ def _write_verdicts(
     ]
     _forget(connection, verdict, chunk.run_id, chunk.days)
     connection.execute(verdict.insert(), rows)
+
+
+def _staged_counts(
+    chunk: ChunkRecord,
+    counts: ChunkCounts,
+    measured: tuple[PartitionMeasurement, ...],
+    now: datetime,
+) -> Iterator[Count]:
+    rejected = sum(sum((found.rejected or {}).values()) for found in measured)
+    yield Count(counted=Counted.CHUNKS, word=chunk.status)
+    yield Count(counted=Counted.INPUT_ROWS, amount=counts.input_count or 0)
+    yield Count(counted=Counted.OUTPUT_ROWS, amount=counts.output_count)
+    yield Count(counted=Counted.REJECTED_ROWS, amount=rejected)
+    yield count_dollars(Counted.COMPUTED_MICRODOLLARS, counts.cost_usd)
+    yield from count_chunk(now - chunk.started_at)
+    if counts.write_seconds is not None:
+        yield from count_write(timedelta(seconds=counts.write_seconds))
+
+
+def _judged_counts(chunk: ChunkRecord, verdicts: tuple[Verdict, ...]) -> Iterator[Count]:
+    yield Count(counted=Counted.CHUNKS, word=chunk.status)
+    for given in verdicts:
+        if not given.has_passed:
+            yield Count(counted=Counted.STRAYED_VERDICTS, word=f"{given.gate} {given.outcome}")
 
 
 def _is_recorded(

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from backfill_platform.domain.errors import LostRace, RunUnknown, TargetMoved
 from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.ledger_figures import count_commit
 from backfill_platform.domain.runs import (
     AcceptedRows,
     PublicationFact,
@@ -22,6 +23,7 @@ from backfill_platform.ledger.accepted import accept_rows
 from backfill_platform.ledger.database import stand_in_line
 from backfill_platform.ledger.runs import lock_run, refuse_stopped
 from backfill_platform.ledger.schema import publication
+from backfill_platform.ledger.tallies import add_counts
 
 _HAS_NOT_LANDED = publication.c.outcome.is_distinct_from(PublicationFact.LANDED.value)
 
@@ -67,6 +69,7 @@ def write_fact(
     fact = {"fact_at": now, "version": version, "outcome": PublicationFact.LANDED.value}
     _close(connection, known, fact, _HAS_NOT_LANDED)
     accept_rows(connection, known.intent, version, rows, now)
+    add_counts(connection, known.intent.run_id, count_commit(now - known.intent_at))
     return find_publication(connection, publication_id)
 
 

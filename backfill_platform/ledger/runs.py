@@ -12,11 +12,13 @@ import sqlalchemy as sa
 
 from backfill_platform.domain.errors import IllegalTransition, RunStopped, RunUnknown
 from backfill_platform.domain.identity import GroupId, RunId, build_run_id
+from backfill_platform.domain.ledger_figures import Counted, count_dollars
 from backfill_platform.domain.lifecycle import STOPPED, TRANSITIONS, RunState, may_follow
 from backfill_platform.domain.modes import ExecutionMode, RunKind
 from backfill_platform.domain.runs import LostRaceValue, Moved, NewRun, RunRecord
 from backfill_platform.ledger.events import append_event
 from backfill_platform.ledger.schema import run
+from backfill_platform.ledger.tallies import add_counts
 
 
 def next_number(
@@ -67,6 +69,8 @@ def insert_run(connection: sa.Connection, record: NewRun, now: datetime) -> RunR
         details={"manifest_digest": record.manifest_digest, "origin": record.origin},
         now=now,
     )
+    cost = count_dollars(Counted.PLANNED_MICRODOLLARS, record.cost_usd)
+    add_counts(connection, record.run_id, [cost])
     return find_run(connection, record.run_id)
 
 

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from backfill_platform.domain.alerts import AlertEvent, AlertKind, AlertSeverity
 from backfill_platform.domain.approvals import Decision
+from backfill_platform.domain.ledger_figures import Counted
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
 from backfill_platform.domain.runs import PublicationFact
 from backfill_platform.domain.verdicts import Outcome
@@ -68,6 +69,7 @@ run = sa.Table(
     _one_of("state", RunState),
     sa.Index(None, "table_name", "planned_at"),
     sa.Index(None, "state", "updated_at"),  # however many runs there were, few stand like that
+    sa.Index(None, "state", "table_name", "kind"),
 )
 
 run_event = sa.Table(
@@ -217,6 +219,39 @@ delivery = sa.Table(
     sa.Column("told_at", UtcInstant),
     sa.Column("ends", PlainJson),
     sa.CheckConstraint("(told_at IS NULL) = (ends IS NULL)", name="fact"),
+)
+
+# Whatever becomes of the rows that it was counted from.
+tally = sa.Table(
+    "tally",
+    metadata,
+    sa.Column("counted", sa.String(40), primary_key=True),
+    sa.Column("table_name", sa.String(200), primary_key=True),
+    sa.Column("kind", sa.String(40), primary_key=True),
+    sa.Column("mode", sa.String(40), primary_key=True),
+    sa.Column("word", sa.String(120), primary_key=True),
+    sa.Column("amount", sa.BigInteger, nullable=False),
+    _one_of("counted", Counted),
+)
+
+# What nobody has told lineage of yet: an event of a run, or a step of a chunk.
+lineage_due = sa.Table(
+    "lineage_due",
+    metadata,
+    # SQLite numbers only what it calls an integer.
+    sa.Column(
+        "position",
+        sa.BigInteger().with_variant(sa.Integer, "sqlite"),
+        primary_key=True,
+        autoincrement=True,
+    ),
+    sa.Column("run_id", sa.ForeignKey("run.run_id"), nullable=False),
+    sa.Column("seq", sa.Integer),  # of the run's event; nothing where a chunk is meant
+    sa.Column("chunk_id", sa.String(40)),
+    sa.Column("attempt", sa.Integer),
+    sa.Column("status", sa.String(40)),
+    sa.Column("at", UtcInstant, nullable=False),
+    sa.CheckConstraint("(seq IS NULL) = (chunk_id IS NOT NULL)", name="subject"),
 )
 
 _NOT_SUPERSEDED = sa.text("superseded_at IS NULL")

@@ -21,7 +21,9 @@ from backfill_platform.domain.estimates import PastChunk
 from backfill_platform.domain.fences import Fence
 from backfill_platform.domain.identity import GroupId, RunId
 from backfill_platform.domain.judgements import Judgement, MeasuredDay
+from backfill_platform.domain.ledger_figures import LedgerFigures
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
+from backfill_platform.domain.lineage import Due
 from backfill_platform.domain.measurements import PartitionMeasurement
 from backfill_platform.domain.modes import RunKind
 from backfill_platform.domain.partitions import DayRange, PartitionSet
@@ -51,8 +53,10 @@ from backfill_platform.ledger import comparisons as _comparisons
 from backfill_platform.ledger import deliveries as _deliveries
 from backfill_platform.ledger import events as _events
 from backfill_platform.ledger import fences as _fences
+from backfill_platform.ledger import figures as _figures
 from backfill_platform.ledger import holding as _holding
 from backfill_platform.ledger import judgements as _judgements
+from backfill_platform.ledger import lineage as _lineage
 from backfill_platform.ledger import pace as _pace
 from backfill_platform.ledger import publications as _publications
 from backfill_platform.ledger import reach as _reach
@@ -104,6 +108,21 @@ class Ledger:
         require_aware(now)
         with writing(self._engine) as connection:
             yield connection
+
+    def figures(self) -> LedgerFigures:
+        """Counts since the beginning, and how everything stands now."""
+        with self._read() as connection:
+            return _figures.read_figures(connection)
+
+    def lineage_due(self, *, limit: int) -> tuple[Due, ...]:
+        """What lineage has not been told of, the oldest first."""
+        with self._read() as connection:
+            return _lineage.read_due(connection, limit)
+
+    def forget_lineage_due(self, positions: Collection[int], *, now: datetime) -> None:
+        """After it was told; whoever else tells the same may have forgotten it already."""
+        with self._write(now) as connection:
+            _lineage.forget_due(connection, positions)
 
     def register_run(
         self,

@@ -42,6 +42,7 @@ def call_alone(*arguments: str) -> str:
         ("verify",),
         ("alerts",),
         ("alerts", "--test", "log"),
+        ("metrics",),
         ("approve", "RUN", "--as", "team-lead", "--dry-run"),
         ("reject", "RUN", "--as", "team-lead", "--reason", "no", "--dry-run"),
         ("cancel", "RUN", "--reason", "no", "--confirm"),

@@ -1,13 +1,11 @@
 """Facts about years of days, in one piece or with gaps: whole, and in a few statements."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, timedelta
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy import event
 
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.partitions import DayRange
@@ -27,6 +25,7 @@ from backfill_platform_tests.ledger.samples import (
     register,
     stage_and_validate,
 )
+from backfill_platform_tests.ledger.statements import statements
 
 YEARS = DayRange(date(2000, 1, 1), date(2000, 1, 1) + timedelta(days=3_650))
 WITH_GAPS = tuple(date(1900, 1, 1) + timedelta(days=2 * place) for place in range(MOST_DAYS + 10))
@@ -47,19 +46,6 @@ def ledger(engine: sa.Engine) -> Ledger:
 @pytest.fixture
 def runs(ledger: Ledger) -> tuple[RunId, RunId]:
     return register(ledger, "first").run_id, register(ledger, "second").run_id
-
-
-@contextmanager
-def statements(engine: sa.Engine) -> Iterator[list[str]]:
-    """What is executed meanwhile."""
-    seen: list[str] = []
-
-    def remember(*given: object) -> None:
-        seen.append(str(given[2]))
-
-    event.listen(engine, "before_cursor_execute", remember)
-    yield seen
-    event.remove(engine, "before_cursor_execute", remember)
 
 
 def on(run_id: RunId, days: tuple[date, ...]) -> PublicationIntent:

@@ -3,15 +3,17 @@
 Whoever publishes reads the stored verdicts again.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import date
 
+from backfill_platform.domain.journal import Level
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.measurements import PartitionMeasurement
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.privacy import Protection
 from backfill_platform.domain.transforms import Frames
-from backfill_platform.domain.verdicts import Gate, Verdict
+from backfill_platform.domain.verdicts import Gate, Outcome, Verdict
 from backfill_platform.engine.carry_out.accepted_figures import accepted_figures
 from backfill_platform.engine.carry_out.late_rows import late_rows
 from backfill_platform.engine.carry_out.measuring import measure_inputs
@@ -19,6 +21,7 @@ from backfill_platform.engine.carry_out.progress import advance_run, fail_run
 from backfill_platform.engine.carry_out.run_rules import run_rules
 from backfill_platform.engine.carry_out.samples import keep_failing_rows
 from backfill_platform.engine.consent.consents import hold_for_publication
+from backfill_platform.engine.journal import note
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.records import keep_verdicts
 from backfill_platform.validator.gates.judging import judge
@@ -48,7 +51,20 @@ def judge_chunk(
         manifest.run_id, days, verdicts, now=platform.clock(), fencing_token=fencing_token
     )
     _keep_verdicts(platform, manifest, days, verdicts)
+    _note_judged(platform, verdicts)
     return verdicts
+
+
+def _note_judged(platform: Platform, verdicts: tuple[Verdict, ...]) -> None:
+    counts = Counter(verdict.outcome for verdict in verdicts)
+    has_to_be_seen = counts[Outcome.FAILED] or counts[Outcome.HELD]
+    note(
+        platform,
+        "chunk_judged",
+        level=Level.WARNING if has_to_be_seen else Level.INFO,
+        **{outcome.lower(): counts[outcome] for outcome in Outcome},
+        failed_gates=",".join(sorted({one.gate for one in verdicts if one.is_refusal})) or None,
+    )
 
 
 def _accepted(

@@ -27,10 +27,16 @@ from backfill_platform.engine.carry_out.frames import chunk_frames
 from backfill_platform.engine.carry_out.judging import judge_chunk
 from backfill_platform.engine.carry_out.leases import kept_lease
 from backfill_platform.engine.carry_out.measuring import measure_chunk, refuse_measures
-from backfill_platform.engine.carry_out.pacing import hold_chunk, rows_read, wait_for_chunk
+from backfill_platform.engine.carry_out.pacing import (
+    cost_of_rows,
+    hold_chunk,
+    rows_read,
+    wait_for_chunk,
+)
 from backfill_platform.engine.carry_out.progress import begin_staging, fail_run
 from backfill_platform.engine.carry_out.quarantining import set_rows_aside
 from backfill_platform.engine.deletions import run_protection
+from backfill_platform.engine.journal import about_chunk, note, note_failure
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.records import keep_merge
@@ -50,6 +56,12 @@ class StagedChunk:
     def has_passed(self) -> bool:
         """What is held or warned of is staged for good; whether it is published is asked later."""
         return not any(verdict.is_refusal for verdict in self.verdicts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Written:
+    merged: Merged | None  # where the table is published by a keyed merge
+    seconds: float
 
 
 def stage_days(
@@ -75,10 +87,17 @@ def stage_chunk(
     platform: Platform, spark: SparkSession, run_id: RunId, days: DayRange
 ) -> StagedChunk:
     manifest = load_manifest(platform, run_id)
+    with about_chunk(manifest, days):
+        return _stage(platform, spark, manifest, days)
+
+
+def _stage(
+    platform: Platform, spark: SparkSession, manifest: Manifest, days: DayRange
+) -> StagedChunk:
     if not manifest.target.partitions.covers(days):
         raise ChunkRefused(
-            f"{days} is not within the partitions of run {run_id} ({manifest.target.partitions}); "
-            "plan a new run for it"
+            f"{days} is not within the partitions of run {manifest.run_id} "
+            f"({manifest.target.partitions}); plan a new run for it"
         )
     refuse_cut(manifest, days)
     transform = pinned_transform(platform, manifest)
@@ -91,6 +110,7 @@ def stage_chunk(
             frames = protect_frames(chunk_frames(platform, spark, manifest, days), protection)
             return _judged(platform, manifest, days, frames, chunk.fencing_token, protection)
         case ClaimedChunk() as claim:
+            note(platform, "chunk_claimed", attempt=claim.attempt, worker=platform.worker)
             return _work(platform, spark, manifest, transform, claim, protection)
 
 
@@ -108,15 +128,18 @@ def _work(
         examine_first(platform, manifest, transform, frames, claim.days)
         refuse_measures(platform, spark, manifest, protection)
         with kept_lease(platform, manifest.run_id, claim):
-            merged = _compute(platform, manifest, transform, claim.days, frames, protection)
-            if merged is not None:
-                keep_merge(platform, manifest.run_id, claim, merged.counts())
+            written = _compute(platform, manifest, transform, claim.days, frames, protection)
+            if written.merged is not None:
+                keep_merge(platform, manifest.run_id, claim, written.merged.counts())
+            note(platform, "chunk_written", seconds=written.seconds)
             staged = measure_chunk(platform, spark, manifest, claim.days, frames, protection)
+            _note_measured(platform, staged)
             hold_chunk(platform, manifest)
-        _finish(platform, manifest, claim, staged)
+        _finish(platform, manifest, claim, staged, written)
         return _judged(platform, manifest, claim.days, frames, claim.fencing_token, protection)
     except BaseException as failure:
         _give_back(platform, manifest, claim, _cause(failure))
+        note_failure(platform, "chunk_failed", failure)
         raise
 
 
@@ -148,11 +171,11 @@ def _compute(
     days: DayRange,
     frames: Frames,
     protection: Protection,
-) -> Merged | None:
-    """What was merged, where the table is published by a keyed merge."""
+) -> _Written:
     table = manifest.target.table
     chunk = compute_days(platform, manifest, transform, days, frames, protection)
     set_rows_aside(platform, manifest, days, chunk.computed, protection)
+    begun_at = platform.clock()
     write_chunk(
         chunk.rows,
         manifest=manifest,
@@ -160,7 +183,7 @@ def _compute(
         partition_column=platform.catalog.tables[table].partition_column,
         staging=platform.warehouse.staging_path(table, manifest.run_id),
     )
-    return chunk.merged
+    return _Written(merged=chunk.merged, seconds=(platform.clock() - begun_at).total_seconds())
 
 
 def _finish(
@@ -168,19 +191,30 @@ def _finish(
     manifest: Manifest,
     claim: ClaimedChunk,
     staged: tuple[PartitionMeasurement, ...],
+    written: _Written,
 ) -> None:
+    input_count = rows_read(manifest, claim.days)
     platform.ledger.finish_chunk_staging(
         manifest.run_id,
         claim.chunk_id,
         claim.fencing_token,
         counts=ChunkCounts(
-            input_count=rows_read(manifest, claim.days),
+            input_count=input_count,
             output_count=sum(measured.row_count for measured in staged),
             checksum=combined_checksum(staged),
+            cost_usd=cost_of_rows(manifest, input_count),
+            write_seconds=written.seconds,
         ),
         measurements=staged,
         now=platform.clock(),
     )
+    output_count = sum(measured.row_count for measured in staged)
+    note(platform, "chunk_staged", input_records=input_count, output_records=output_count)
+
+
+def _note_measured(platform: Platform, staged: tuple[PartitionMeasurement, ...]) -> None:
+    rejected = sum(sum((measured.rejected or {}).values()) for measured in staged)
+    note(platform, "chunk_measured", partitions=len(staged), rejected_records=rejected)
 
 
 def _judged(

@@ -96,6 +96,7 @@ def _new_run(intent: Intent, manifest: Manifest) -> NewRun:
         days=manifest.target.partitions,
         valid_until=manifest.valid_until,
         replaces=intent.replaces,
+        cost_usd=manifest.estimate.cost_usd.expected,
         manifest_json=manifest_json(manifest),
         manifest_digest=manifest.digest,
         actor=intent.requested_by,

@@ -9,6 +9,7 @@ from datetime import date
 
 from backfill_platform.domain.errors import GateFailed, Terminal
 from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.journal import Level
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.measurements import content_by_day
@@ -34,6 +35,7 @@ from backfill_platform.engine.carry_out.progress import (
     stop_publishing,
     supersede_runs,
 )
+from backfill_platform.engine.journal import about_run, note, note_failure
 from backfill_platform.engine.loading import load_manifest, read_manifest
 from backfill_platform.engine.plan.target_schema import declared_columns
 from backfill_platform.engine.platform import Platform
@@ -82,6 +84,14 @@ def publish_partitions(
 ) -> ChunkPublication:
     """Whatever lies between them stays as it is."""
     manifest = load_manifest(platform, run_id)
+    with about_run(manifest, days):
+        return _publish_partitions(platform, manifest, days, by_hand=by_hand)
+
+
+def _publish_partitions(
+    platform: Platform, manifest: Manifest, days: PartitionSet, *, by_hand: bool
+) -> ChunkPublication:
+    run_id = manifest.run_id
     refuse_publication(platform, manifest, days, by_hand=by_hand)
     is_done = _is_published_at_once(platform, manifest)
     done = (_recall if is_done else _publish)(platform, manifest, days)
@@ -130,6 +140,8 @@ def _publish_changed(
     (test_a_run_that_changes_nothing_commits_nothing)."""
     unchanged = unchanged_days(platform, manifest, days)
     changed = tuple(day for day in days if day not in unchanged)
+    if not changed:
+        note(platform, "publication_unneeded", partitions=len(unchanged))
     outcome = _publish_days(platform, manifest, days, changed, before_commit) if changed else None
     accepted = platform.ledger.accepted(manifest.target.table, days)
     return ChunkPublication(
@@ -174,6 +186,7 @@ def _publish_days(
         ),
         now=platform.clock(),
     )
+    note(platform, "publication_intended", partitions=len(changed), files=len(publication.files))
     table = manifest.target.table
     try:
         outcome = publish(
@@ -185,8 +198,10 @@ def _publish_days(
     except Terminal as refused:  # it did not land and never will: the intent is over
         platform.ledger.give_up_intent(publication.publication_id, now=platform.clock())
         stop_publishing(platform, manifest.run_id, f"{days}: {refused}"[:1000])
+        note_failure(platform, "publication_refused", refused, level=Level.WARNING)
         raise
     record_landed(platform, manifest, publication.publication_id, changed, outcome.version)
+    note(platform, "publication_committed", partitions=len(changed), version=outcome.version)
     return outcome
 
 

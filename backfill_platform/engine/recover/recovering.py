@@ -24,6 +24,7 @@ from backfill_platform.engine.carry_out.progress import (
     supersede_runs,
 )
 from backfill_platform.engine.consent.consents import hold_for_publication
+from backfill_platform.engine.journal import about_run, note
 from backfill_platform.engine.loading import read_manifest
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.publish.announcing import announce_run
@@ -87,8 +88,10 @@ def recover_run(platform: Platform, run_id: RunId) -> Recovery:
             return _recovery(found, tuple(done))
         manifest = read_manifest(found.run)
         for remedy in found.remedies:
-            with suppress(LostRace):  # somebody was quicker; the next look shows what is left
+            # Somebody was quicker, where a race is lost; the next look shows what is left.
+            with suppress(LostRace), about_run(manifest):
                 _carry_out(platform, manifest, remedy)
+                note(platform, "run_recovered", remedy=type(remedy).__name__)
                 done.append(remedy)
     raise LostRace(f"Run {run_id} moves all the time; recover it again when it has come to rest")
 

@@ -25,6 +25,7 @@ from backfill_platform.domain.retirements import (
     RetirementIntent,
     RetirementRecord,
 )
+from backfill_platform.engine.journal import about_table, note
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.records import keep_record
 from backfill_platform.engine.retire.facts import gather_retirement_facts
@@ -74,7 +75,7 @@ def retire(
     retiring once."""
     retention = _retention(platform)
     return tuple(
-        _guarded(table, lambda table: _retire_table(platform, table, retention, actor, remove))
+        _guarded(table, lambda table: _noted(platform, table, retention, actor, remove))
         for table in tables
     )
 
@@ -116,6 +117,13 @@ def _look(platform: Platform, table: str, retention: Retention) -> _Look | None:
     return _Look(plan=plan_retirement(facts), mark=mark, version=facts.log.version)
 
 
+def _noted(
+    platform: Platform, table: str, retention: Retention, actor: str, remove: Remove
+) -> Retired:
+    with about_table(table):
+        return _retire_table(platform, table, retention, actor, remove)
+
+
 def _retire_table(
     platform: Platform, table: str, retention: Retention, actor: str, remove: Remove
 ) -> Retired:
@@ -149,7 +157,10 @@ def _intend(platform: Platform, look: _Look, retention: Retention, actor: str) -
         parts=look.plan.parts,
         ends=look.plan.ends,
     )
-    return platform.ledger.intend_retirement(intent, mark=look.mark, now=platform.clock())
+    record = platform.ledger.intend_retirement(intent, mark=look.mark, now=platform.clock())
+    size = sum(part.bytes for part in intent.parts)
+    note(platform, "retirement_intended", files=len(intent.paths), bytes=size)
+    return record
 
 
 def _finish(
@@ -169,7 +180,9 @@ def _finish(
     spared = still_there(path, record.intent.paths)
     _keep_evidence(platform, record, frozenset(spared))
     now = platform.clock()
-    return platform.ledger.finish_retirement(record.retirement_id, spared=spared, now=now)
+    finished = platform.ledger.finish_retirement(record.retirement_id, spared=spared, now=now)
+    note(platform, "retirement_finished", files=len(finished.retired), spared=len(spared))
+    return finished
 
 
 def _remove_allowed(

@@ -117,6 +117,7 @@ def _new_run(manifest: Manifest) -> NewRun:
         days=manifest.target.partitions,
         valid_until=manifest.valid_until,
         replaces=None,
+        cost_usd=manifest.estimate.cost_usd.expected,
         manifest_json=manifest_json(manifest),
         manifest_digest=manifest.digest,
         actor=manifest.requested_by,

@@ -19,6 +19,7 @@ from backfill_platform.domain.errors import (
     Terminal,
 )
 from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.journal import Level
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.modes import PublishMode
@@ -38,6 +39,7 @@ from backfill_platform.engine.carry_out.progress import (
     supersede_runs,
 )
 from backfill_platform.engine.consent.consents import refuse_without_consent
+from backfill_platform.engine.journal import about_run, note, note_failure
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.plan.inputs import moved_inputs
 from backfill_platform.engine.plan.planning import keep_plan
@@ -81,7 +83,12 @@ def roll_back(platform: Platform, run_id: RunId) -> RolledBack:
     """Carries out a planned rollback. Doing it twice equals doing it once, and after a crash the
     target's log decides (test_after_a_crash_between_commit_and_fact_a_rollback_converges)."""
     manifest = load_manifest(platform, run_id)
-    undone = _undone_run(manifest)
+    with about_run(manifest):
+        return _roll_back(platform, manifest)
+
+
+def _roll_back(platform: Platform, manifest: Manifest) -> RolledBack:
+    run_id, undone = manifest.run_id, _undone_run(manifest)
     is_done = platform.ledger.run(run_id).state in _DONE
     version = _recorded_version(platform, manifest) if is_done else _land(platform, manifest)
     _keep_records(platform, manifest, undone, version)
@@ -161,6 +168,7 @@ def _intend(platform: Platform, manifest: Manifest, publication: Publication) ->
         files_count=len(publication.files),
     )
     platform.ledger.record_intent(intent, now=platform.clock())
+    note(platform, "rollback_intended", partitions=len(intent.days), files=intent.files_count)
 
 
 def _return_partitions(
@@ -173,6 +181,7 @@ def _return_partitions(
         platform.ledger.give_up_intent(publication.publication_id, now=platform.clock())
         stop_publishing(platform, manifest.run_id, str(refused)[:1000])
         _end_moved(platform, manifest, refused)
+        note_failure(platform, "rollback_refused", refused, level=Level.WARNING)
         raise
 
 
@@ -236,6 +245,8 @@ def _record(platform: Platform, manifest: Manifest, version: int) -> None:
             accepted=returned_rows(platform, manifest),
             now=platform.clock(),
         )
+        days = len(manifest.target.partitions)
+        note(platform, "rollback_committed", partitions=days, version=version)
 
 
 def _settle(platform: Platform, manifest: Manifest, version: int) -> None:

@@ -1,0 +1,1 @@
+"""What runs do and did, told to tools outside."""

@@ -1,0 +1,1 @@
+"""What happens, in forms that other tools read: Prometheus, lines of JSON, OpenLineage."""
