@@ -54,6 +54,7 @@ run = sa.Table(
     sa.Column("valid_until", UtcInstant),
     _one_of("state", RunState),
     sa.Index(None, "table_name", "planned_at"),
+    sa.Index(None, "state", "updated_at"),
 )
 
 run_event = sa.Table(
@@ -115,6 +116,7 @@ chunk_run = sa.Table(
     sa.Column("error", sa.Text),
     _one_of("status", ChunkStatus),
     sa.CheckConstraint("start_day < end_day_exclusive", name="days"),
+    sa.Index(None, "status", "lease_expires_at"),
 )
 
 partition_measurement = sa.Table(
@@ -159,6 +161,7 @@ publication = sa.Table(
     sa.Column("outcome", sa.String(40)),
     _one_of("outcome", PublicationFact),
     sa.CheckConstraint("(fact_at IS NULL) = (outcome IS NULL)", name="fact"),
+    sa.Index(None, "fact_at", "publication_id"),
 )
 
 fence = sa.Table(
