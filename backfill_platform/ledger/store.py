@@ -174,12 +174,15 @@ class Ledger:
         *,
         since: datetime | None = None,
         until: datetime | None = None,
+        launched_as: str = "",
         limit: int,
     ) -> tuple[RunRecord, ...]:
-        """Of those that came to stand there after `since` and not after `until`; the oldest
-        first."""
+        """Of those that came to stand there after `since` and not after `until`, and whose origin
+        begins with `launched_as`; the oldest first."""
         with self._read() as connection:
-            return _watching.read_runs_at(connection, states, since=since, until=until, limit=limit)
+            return _watching.read_runs_at(
+                connection, states, since=since, until=until, launched_as=launched_as, limit=limit
+            )
 
     def overdue_runs(self, now: datetime, *, limit: int) -> tuple[RunRecord, ...]:
         """That nobody began while their plan was valid."""

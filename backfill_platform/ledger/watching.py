@@ -33,13 +33,16 @@ def read_runs_at(
     *,
     since: datetime | None,
     until: datetime | None,
+    launched_as: str,
     limit: int,
 ) -> tuple[RunRecord, ...]:
-    conditions = [run.c.state.in_([state.value for state in states])]
+    conditions: list[sa.ColumnElement[bool]] = [run.c.state.in_([state.value for state in states])]
     if since is not None:
         conditions.append(run.c.updated_at > since)
     if until is not None:
         conditions.append(run.c.updated_at <= until)
+    if launched_as:
+        conditions.append(run.c.origin.startswith(launched_as, autoescape=True))
     return _read_runs(connection, conditions, limit)
 
 
