@@ -37,3 +37,10 @@ GROUP = "backfill/group"
 RANGE_START = "dagster/asset_partition_range_start"
 RANGE_END = "dagster/asset_partition_range_end"
 BACKFILL_ID = "dagster/backfill"
+PRIORITY = "dagster/priority"
+
+# Written on what takes a place in the queue that the daily load must find; see `queue`.
+GIVES_WAY = "backfill/gives_way"
+
+# Who carries the Dagster run out, so that it can be told when nobody does any more.
+WORKER = "backfill/worker"
