@@ -54,7 +54,7 @@ class _Change:
 
     run: RunRecord
     publications: tuple[PublicationRecord, ...]  # that landed, the newest last
-    days: PartitionSet
+    days: PartitionSet  # those of them that consumers see from this run
     histories: Histories
 
 
@@ -84,14 +84,16 @@ def _read_change(platform: Platform, run_id: RunId) -> _Change | None:
         ),
         key=_landed_at,
     )
-    if not landed:
+    run, changed = platform.ledger.run(run_id), {day for one in landed for day in one.intent.days}
+    histories = platform.ledger.accepted_histories(run.table, changed)
+    days = [day for day, history in histories.items() if history[-1].run_id == run_id]
+    if not days:  # whoever has replaced it is followed
         return None
-    run, days = platform.ledger.run(run_id), {day for one in landed for day in one.intent.days}
     return _Change(
         run=run,
         publications=tuple(landed),
         days=PartitionSet.of_days(days),
-        histories=platform.ledger.accepted_histories(run.table, days),
+        histories=histories,
     )
 
 
@@ -143,7 +145,9 @@ def _has_read_otherwise(manifest: Manifest, change: _Change, day: date) -> bool:
                 before_days=window.before_days, after_days=window.after_days
             )
             version = int(pinned.snapshot)
-            return any(_differs(change.histories, one, version) for one in read)
+            return any(
+                one in change.days and _differs(change.histories, one, version) for one in read
+            )
     return False
 
 
