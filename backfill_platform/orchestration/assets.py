@@ -97,7 +97,8 @@ def make_staging_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
                 spec,
                 examine=partial(examine_intent, platform, lambda: pyspark.spark_session),
             )
-            context.instance.add_run_tags(context.run.run_id, _run_tags(manifest))
+            told = {**_run_tags(manifest), tags.WORKER: platform.worker}
+            context.instance.add_run_tags(context.run.run_id, told)
             chunk = stage_days(platform, pyspark.spark_session, manifest.run_id, step_days(context))
         for day, metadata in _staged_by_day(chunk):
             context.add_asset_metadata(metadata, staging_key(spec), day)
