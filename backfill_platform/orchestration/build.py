@@ -15,6 +15,7 @@ from backfill_platform.orchestration.assets import (
     source_assets,
 )
 from backfill_platform.orchestration.checks import make_gate_checks
+from backfill_platform.orchestration.sensors.registered import build_schedules, build_sensors
 from backfill_platform.settings import Settings
 
 
@@ -41,6 +42,8 @@ def _assemble(platform: Platform, pyspark: PySparkResource) -> dg.Definitions:
             *(make_publish_asset(platform, spec) for spec in specs),
         ],
         asset_checks=[make_gate_checks(platform, spec) for spec in specs],
+        sensors=build_sensors(platform),
+        schedules=build_schedules(platform),
         resources={"pyspark": pyspark},
         # One process for a whole run: a process per step would start a Spark session per step.
         executor=dg.in_process_executor,
