@@ -16,8 +16,9 @@ from backfill_platform.engine.plan.planning import plan_run
 from backfill_platform.engine.publish.publishing import publish_chunk
 from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.following import find_behind
+from backfill_platform.orchestration.sensors import telling
 from backfill_platform.orchestration.sensors.dead_runs import end_dead_runs
-from backfill_platform.orchestration.sensors.recovering import NAME
+from backfill_platform.orchestration.sensors.recovering import NAME, read_place
 from backfill_platform_tests.engine.by_hand import (
     run_by_hand,
     stage_by_hand,
@@ -147,6 +148,39 @@ def test_what_was_published_outside_dagster_is_told(world, intent, clock):
     cursor = world.tick(NAME).cursor
     assert (before, behind(world)) == (len(DAYS), 0)
     assert world.tick(NAME, cursor).skip_message == "Nothing was left half done."
+
+
+def test_dagster_is_told_some_days_at_a_time(world, intent, clock, monkeypatch):
+    monkeypatch.setattr(telling, "DAYS_AT_ONCE", 4)
+    manifest = plan_run(world.platform, intent(BRONZE, DAYS, "run"))
+    run_by_hand(world.platform, manifest, ROWS)
+    clock.pass_(minutes=3)
+    cursor = world.tick(NAME).cursor
+    halfway = behind(world)
+    world.tick(NAME, cursor)
+    assert (halfway, behind(world)) == (3, 0)
+
+
+def test_what_dagster_was_told_by_its_own_run_is_not_looked_up(world, intent, clock, monkeypatch):
+    manifest = plan_run(world.platform, intent(BRONZE, DAYS, "run"))
+    run_by_hand(world.platform, manifest, ROWS)
+    world.stage_of(manifest.run_id, S.SUCCESS)
+    clock.pass_(minutes=3)
+    monkeypatch.setattr(telling, "follow", lambda *_: pytest.fail("it was looked up"))
+    assert read_place(world.tick(NAME).cursor).untold == ()
+
+
+def test_a_check_that_dagster_cannot_be_told_again_holds_nothing_up(world, intent, clock):
+    once, again = (plan_and_run(world, intent, clock, name) for name in "ab")
+    assert (once.skip_message, again.skip_message) == ("Nothing was left half done.",) * 2
+    assert behind(world) == 0
+
+
+def plan_and_run(world, intent, clock, name: str):
+    manifest = plan_run(world.platform, intent(BRONZE, DAYS, name))
+    run_by_hand(world.platform, manifest, dict.fromkeys(DAYS, (name,)))
+    clock.pass_(minutes=3)
+    return world.tick(NAME)
 
 
 def test_only_tables_whose_runs_moved_are_told(world, intent, clock, monkeypatch):
