@@ -36,9 +36,9 @@ def make_sensor(
         except BackfillError as refused:
             context.log.warning(f"{refused.code}: {refused}")
             return dg.SensorResult(skip_reason=f"{refused.code}: {refused}")
-        context.log.info(answer.said)
         if not answer.requests:
             return dg.SensorResult(skip_reason=answer.said, cursor=answer.cursor)
+        context.log.info(answer.said)
         return dg.SensorResult(run_requests=list(answer.requests), cursor=answer.cursor)
 
     return dg.SensorDefinition(

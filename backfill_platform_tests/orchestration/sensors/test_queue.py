@@ -1,5 +1,8 @@
 """Dagster's own dequeuer over the shipped configuration: the daily load always finds a place."""
 
+import socket
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
@@ -7,6 +10,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 import yaml
+from dagster._core.events import JobFailureData, RunFailureReason
 from dagster._core.remote_origin import (
     RegisteredCodeLocationOrigin,
     RemoteJobOrigin,
@@ -20,6 +24,7 @@ from dagster._daemon.run_coordinator.queued_run_coordinator_daemon import (
 from backfill_platform.domain.modes import RunKind
 from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.queue import HistoryGivesWay
+from backfill_platform.orchestration.sensors.dead_runs import end_dead_runs
 from backfill_platform.orchestration.sensors.requests import launch_tags
 from backfill_platform.settings import PROJECT
 from backfill_platform_tests.readings import week
@@ -150,3 +155,24 @@ def test_a_publication_does_not_wait_for_a_computation(queue):
     queue.start_due()
     publication = queue.submit({tags.RUN: "bf-9"}, PUBLISHED)
     assert queue.start_due() == [publication]
+
+
+def test_a_run_whose_process_is_gone_gives_its_place_back_and_is_executed_again(queue):
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    worker = {tags.WORKER: f"{socket.gethostname()}:{process.pid}"}
+    dead = queue.submit(worker, STAGING)
+    queue.start_due()
+    assert end_dead_runs(queue.instance) == (dead,)
+    ended = queue.instance.get_run_by_id(dead)
+    assert ended.status is dg.DagsterRunStatus.FAILURE
+    assert ended.tags["dagster/will_retry"] == "true"
+
+
+def test_what_failed_on_its_own_is_not_executed_again(queue):
+    run_id = queue.submit({}, STAGING)
+    queue.start_due()
+    failed = JobFailureData(error=None, failure_reason=RunFailureReason.STEP_FAILURE)
+    run = queue.instance.get_run_by_id(run_id)
+    queue.instance.report_run_failed(run, "a gate", failed)
+    assert queue.instance.get_run_by_id(run_id).tags["dagster/will_retry"] == "false"
