@@ -42,6 +42,7 @@ from backfill_platform.orchestration.materializations import (
     run_metadata,
 )
 from backfill_platform.orchestration.partitions import daily_partitions, step_days
+from backfill_platform.orchestration.sensors.dead_runs import sign
 
 Published = dg.AssetCheckEvaluation | dg.MaterializeResult
 
@@ -90,6 +91,7 @@ def make_staging_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
         backfill_policy=chunk_policy(spec),
     )
     def stage(context: dg.AssetExecutionContext, pyspark: PySparkResource) -> dg.MaterializeResult:
+        sign(context.instance, context.run.run_id, platform.worker)
         with told_to_dagster():
             manifest = open_launched_run(
                 context,
@@ -97,8 +99,7 @@ def make_staging_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
                 spec,
                 examine=partial(examine_intent, platform, lambda: pyspark.spark_session),
             )
-            told = {**_run_tags(manifest), tags.WORKER: platform.worker}
-            context.instance.add_run_tags(context.run.run_id, told)
+            context.instance.add_run_tags(context.run.run_id, _run_tags(manifest))
             chunk = stage_days(platform, pyspark.spark_session, manifest.run_id, step_days(context))
         for day, metadata in _staged_by_day(chunk):
             context.add_asset_metadata(metadata, staging_key(spec), day)
@@ -120,6 +121,7 @@ def make_publish_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
         freshness_policy=freshness_policy(spec),
     )
     def publish(context: dg.AssetExecutionContext) -> Iterator[Published]:
+        sign(context.instance, context.run.run_id, platform.worker)
         with told_to_dagster():
             manifest = find_launched_run(context.run, platform, spec)
         try:

@@ -54,6 +54,14 @@ def test_what_is_asked_for_publishes_the_run(world, judged):
     assert world.tick(NAME).skip_message == "Nothing is judged and waits for its publication."
 
 
+def test_a_dagster_run_names_its_worker_before_anything_else(world, judged):
+    judged(world)
+    (request,) = world.tick(NAME).run_requests
+    run_id = world.carry_out(request).run_id
+    said = world.instance.get_run_by_id(run_id).tags[tags.WORKER]
+    assert said == f"{world.platform.worker} for {run_id}"
+
+
 def test_asking_twice_is_asking_for_the_same(world, judged):
     judged(world)
     assert world.tick(NAME).run_requests == world.tick(NAME).run_requests

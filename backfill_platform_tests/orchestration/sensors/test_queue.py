@@ -24,7 +24,7 @@ from dagster._daemon.run_coordinator.queued_run_coordinator_daemon import (
 from backfill_platform.domain.modes import RunKind
 from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.queue import HistoryGivesWay
-from backfill_platform.orchestration.sensors.dead_runs import end_dead_runs
+from backfill_platform.orchestration.sensors.dead_runs import end_dead_runs, sign
 from backfill_platform.orchestration.sensors.requests import launch_tags
 from backfill_platform.settings import PROJECT
 from backfill_platform_tests.readings import week
@@ -160,9 +160,9 @@ def test_a_publication_does_not_wait_for_a_computation(queue):
 def test_a_run_whose_process_is_gone_gives_its_place_back_and_is_executed_again(queue):
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
-    worker = {tags.WORKER: f"{socket.gethostname()}:{process.pid}"}
-    dead = queue.submit(worker, STAGING)
+    dead = queue.submit({}, STAGING)
     queue.start_due()
+    sign(queue.instance, dead, f"{socket.gethostname()}:{process.pid}")
     assert end_dead_runs(queue.instance) == (dead,)
     ended = queue.instance.get_run_by_id(dead)
     assert ended.status is dg.DagsterRunStatus.FAILURE

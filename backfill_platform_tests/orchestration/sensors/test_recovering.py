@@ -6,6 +6,8 @@ import sys
 
 import dagster as dg
 import pytest
+from dagster._core.events import EngineEventData
+from dagster._core.storage.tags import GRPC_INFO_TAG
 
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.manifests import Manifest
@@ -17,7 +19,7 @@ from backfill_platform.engine.publish.publishing import publish_chunk
 from backfill_platform.orchestration import tags
 from backfill_platform.orchestration.following import find_behind
 from backfill_platform.orchestration.sensors import telling
-from backfill_platform.orchestration.sensors.dead_runs import end_dead_runs
+from backfill_platform.orchestration.sensors.dead_runs import end_dead_runs, sign
 from backfill_platform.orchestration.sensors.recovering import NAME, read_place
 from backfill_platform_tests.engine.by_hand import (
     run_by_hand,
@@ -196,13 +198,48 @@ def test_only_tables_whose_runs_moved_are_told(world, intent, clock, monkeypatch
     assert asked == []
 
 
+def started(world: World, worker: str, **said: str) -> str:
+    run_id = world.record(said, [], S.STARTED)
+    sign(world.instance, run_id, worker)
+    return run_id
+
+
+def note_process(world: World, run_id: str, pid: str) -> None:
+    """As Dagster does before the first step."""
+    noted = dg.DagsterEvent(
+        event_type_value=dg.DagsterEventType.ENGINE_EVENT.value,
+        job_name="__ASSET_JOB",
+        event_specific_data=EngineEventData.in_process(int(pid)),
+    )
+    world.instance.report_dagster_event(noted, run_id)
+
+
 def test_a_dagster_run_whose_process_is_gone_is_ended(world):
-    dead = world.record({tags.WORKER: gone_worker()}, [], S.STARTED)
+    dead = started(world, gone_worker())
     assert f"Dagster run {dead} has no process any more." in world.tick(NAME).skip_message
     assert world.instance.get_run_by_id(dead).status is dg.DagsterRunStatus.FAILURE
 
 
+def test_one_that_died_before_its_first_step_is_ended_too(world):
+    dead = world.record({GRPC_INFO_TAG: '{"socket": "/tmp/s"}'}, [], S.STARTED)
+    note_process(world, dead, gone_worker().partition(":")[2])
+    assert end_dead_runs(world.instance) == (dead,)
+
+
+def test_the_process_of_another_machine_says_nothing(world):
+    elsewhere = world.record({GRPC_INFO_TAG: '{"host": "h", "port": 1}'}, [], S.STARTED)
+    note_process(world, elsewhere, gone_worker().partition(":")[2])
+    assert end_dead_runs(world.instance) == ()
+
+
+def test_what_is_executed_again_is_not_taken_for_what_died(world):
+    dead = started(world, gone_worker())
+    inherited = world.instance.get_run_by_id(dead).tags[tags.WORKER]
+    world.record({tags.WORKER: inherited}, [], S.STARTED)
+    assert end_dead_runs(world.instance) == (dead,)
+
+
 @pytest.mark.parametrize("worker", ["", f"{socket.gethostname()}:1", "elsewhere:1"])
 def test_a_dagster_run_that_may_be_alive_is_let_alone(world, worker):
-    world.record({tags.WORKER: worker}, [], S.STARTED)
+    started(world, worker)
     assert end_dead_runs(world.instance) == ()
