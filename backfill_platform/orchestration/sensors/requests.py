@@ -6,6 +6,7 @@ worker died is asked for anew.
 """
 
 from collections.abc import Iterator, Sequence
+from datetime import date
 
 import dagster as dg
 
@@ -83,7 +84,9 @@ def _parts(
     return tuple(sorted(_left(manifest, chunks, settled)))
 
 
-def _left(manifest: Manifest, chunks: Sequence[ChunkRecord], settled: set) -> Iterator[DayRange]:
+def _left(
+    manifest: Manifest, chunks: Sequence[ChunkRecord], settled: set[date]
+) -> Iterator[DayRange]:
     """As it was cut by whoever began it, and what nobody has begun as the manifest cuts."""
     standing = [chunk for chunk in chunks if chunk.status is not ChunkStatus.REPLACED]
     yield from (chunk.days for chunk in standing if not settled.issuperset(chunk.days))
