@@ -57,6 +57,11 @@ def test_runs_are_found_by_when_they_came_there(ledger: Ledger) -> None:
     assert ids(ledger.runs_at({S.PLANNED}, until=after(1), limit=10)) == [early]
 
 
+def test_runs_are_found_by_how_they_were_launched(ledger: Ledger) -> None:
+    followed, _ = planned(ledger, "follow:x/1:t"), planned(ledger, "follow-up")
+    assert ids(ledger.runs_at({S.PLANNED}, launched_as="follow:", limit=10)) == [followed]
+
+
 def test_only_plans_that_nobody_began_are_overdue(ledger: Ledger) -> None:
     waiting, begun = planned(ledger, "a"), planned(ledger, "b")
     move(ledger, begun, *TO_VALIDATED)
