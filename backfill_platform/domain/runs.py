@@ -185,3 +185,11 @@ class PublicationRecord:
     fact_at: datetime | None  # nothing while the outcome is unknown
     version: int | None  # of the target, when it landed
     outcome: PublicationFact | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LandedPosition:
+    """How far somebody has read in what has landed; the id decides between equal instants."""
+
+    fact_at: datetime
+    publication_id: str

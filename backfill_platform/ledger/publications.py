@@ -97,7 +97,7 @@ def read_publications(connection: sa.Connection, run_id: RunId) -> tuple[Publica
         .where(publication.c.run_id == run_id)
         .order_by(publication.c.intent_at, publication.c.publication_id)
     )
-    return tuple(_read_publication(row) for row in rows)
+    return tuple(read_publication(row) for row in rows)
 
 
 def read_open_intents(
@@ -109,7 +109,7 @@ def read_open_intents(
         .order_by(publication.c.intent_at, publication.c.publication_id)
     )
     chosen = still_open if run_id is None else still_open.where(publication.c.run_id == run_id)
-    return tuple(_read_publication(row) for row in connection.execute(chosen))
+    return tuple(read_publication(row) for row in connection.execute(chosen))
 
 
 def _find(connection: sa.Connection, publication_id: str) -> PublicationRecord | None:
@@ -118,7 +118,7 @@ def _find(connection: sa.Connection, publication_id: str) -> PublicationRecord |
         .where(publication.c.publication_id == publication_id)
         .with_for_update()
     ).first()
-    return None if row is None else _read_publication(row)
+    return None if row is None else read_publication(row)
 
 
 def _refuse_other_days(intent: PublicationIntent, rows: Iterable[AcceptedRows]) -> None:
@@ -167,7 +167,7 @@ def _intent_columns(intent: PublicationIntent, now: datetime) -> dict[str, Any]:
     }
 
 
-def _read_publication(row: sa.Row[Any]) -> PublicationRecord:
+def read_publication(row: sa.Row[Any]) -> PublicationRecord:
     base = {date.fromisoformat(day): held for day, held in row.intent["base"].items()}
     return PublicationRecord(
         intent=PublicationIntent(

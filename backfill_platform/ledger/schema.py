@@ -131,6 +131,7 @@ chunk_run = sa.Table(
     sa.Column("error", sa.Text),
     _one_of("status", ChunkStatus),
     sa.CheckConstraint("start_day < end_day_exclusive", name="days"),
+    sa.Index(None, "status", "lease_expires_at"),
 )
 
 partition_measurement = sa.Table(
@@ -177,6 +178,7 @@ publication = sa.Table(
     _one_of("outcome", PublicationFact),
     sa.CheckConstraint("(fact_at IS NULL) = (outcome IS NULL)", name="fact"),
     _some("ix_publication_open", UNSETTLED, "intent_at"),
+    sa.Index(None, "fact_at", "publication_id"),
 )
 
 fence = sa.Table(

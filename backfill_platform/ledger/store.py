@@ -35,6 +35,7 @@ from backfill_platform.domain.runs import (
     AcceptedRows,
     AlreadyRecorded,
     Fate,
+    LandedPosition,
     LostRaceValue,
     Moved,
     NewRun,
@@ -65,6 +66,7 @@ from backfill_platform.ledger import reviews as _reviews
 from backfill_platform.ledger import runs as _runs
 from backfill_platform.ledger import verdict_history as _verdict_history
 from backfill_platform.ledger import verification as _verification
+from backfill_platform.ledger import watching as _watching
 from backfill_platform.ledger.alert_book import AlertBook
 from backfill_platform.ledger.column_types import require_aware
 from backfill_platform.ledger.database import make_engine, reading, writing
@@ -189,6 +191,44 @@ class Ledger:
         """Those that hold partitions of the table, the oldest first."""
         with self._read() as connection:
             return _holding.read_in_flight(connection, table, now)
+
+    def runs_at(
+        self,
+        states: Collection[RunState],
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        launched_as: str = "",
+        limit: int,
+    ) -> tuple[RunRecord, ...]:
+        """Of those that came to stand there after `since` and not after `until`, and whose origin
+        begins with `launched_as`; the oldest first."""
+        with self._read() as connection:
+            return _watching.read_runs_at(
+                connection, states, since=since, until=until, launched_as=launched_as, limit=limit
+            )
+
+    def overdue_runs(self, now: datetime, *, limit: int) -> tuple[RunRecord, ...]:
+        """That nobody began while their plan was valid."""
+        with self._read() as connection:
+            return _watching.read_overdue(connection, require_aware(now), limit=limit)
+
+    def publishable_runs(self, *, limit: int) -> tuple[RunRecord, ...]:
+        """Judged and meant to be published; whether they may be is not asked here."""
+        with self._read() as connection:
+            return _watching.read_publishable(connection, limit=limit)
+
+    def abandoned_runs(self, now: datetime, *, limit: int) -> tuple[RunId, ...]:
+        """That somebody was at work on: a lease has ended, or an outcome is not known."""
+        with self._read() as connection:
+            return _watching.read_abandoned(connection, require_aware(now), limit=limit)
+
+    def landed_since(
+        self, after: LandedPosition, *, until: datetime, limit: int
+    ) -> tuple[PublicationRecord, ...]:
+        """In the order in which their facts were recorded."""
+        with self._read() as connection:
+            return _watching.read_landed(connection, after, until=until, limit=limit)
 
     def replaced_runs(self, table: str, run_id: RunId | None = None) -> dict[RunId, RunId]:
         """Published runs that lost every partition, and who took the last one from them."""

@@ -45,6 +45,7 @@ from backfill_platform.orchestration.materializations import (
 )
 from backfill_platform.orchestration.partitions import daily_partitions, step_days
 from backfill_platform.orchestration.plan_tables import plan_metadata
+from backfill_platform.orchestration.sensors.dead_runs import sign
 from backfill_platform.orchestration.standing import standing_metadata
 
 Published = dg.AssetCheckEvaluation | dg.MaterializeResult
@@ -96,6 +97,7 @@ def make_staging_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
     def stage(
         context: dg.AssetExecutionContext, config: LaunchConfig, pyspark: PySparkResource
     ) -> dg.MaterializeResult:
+        sign(context.instance, context.run.run_id, platform.worker)
         with told_to_dagster():
             manifest = open_launched_run(
                 context,
@@ -126,6 +128,7 @@ def make_publish_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
         freshness_policy=freshness_policy(spec),
     )
     def publish(context: dg.AssetExecutionContext) -> Iterator[Published]:
+        sign(context.instance, context.run.run_id, platform.worker)
         with told_to_dagster():
             manifest = find_launched_run(context.instance, context.run, platform, spec)
         try:

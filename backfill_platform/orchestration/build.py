@@ -17,12 +17,9 @@ from backfill_platform.orchestration.assets import (
 from backfill_platform.orchestration.checks import make_gate_checks
 from backfill_platform.orchestration.jobs.acting import Desk
 from backfill_platform.orchestration.jobs.registered import make_jobs
-from backfill_platform.orchestration.sensors.alerts import make_alert_sensor
-from backfill_platform.orchestration.sensors.lineage import make_lineage_sensor
-from backfill_platform.orchestration.sensors.metrics import make_metrics_sensor
+from backfill_platform.orchestration.sensors.registered import build_schedules, build_sensors
 from backfill_platform.orchestration.spark_on_demand import SparkOnDemand
 from backfill_platform.settings import Settings
-from backfill_platform.telemetry.lineage_delivery import make_delivery
 
 
 def build_definitions(settings: Settings) -> dg.Definitions:
@@ -53,13 +50,10 @@ def _assemble(
             *(make_staging_asset(platform, spec) for spec in specs),
             *(make_publish_asset(platform, spec) for spec in specs),
         ],
-        sensors=[
-            make_alert_sensor(platform),
-            make_metrics_sensor(platform, platform.home / "metrics"),
-            make_lineage_sensor(platform, make_delivery(platform.lineage)),
-        ],
         asset_checks=[make_gate_checks(platform, spec) for spec in specs],
         jobs=make_jobs(Desk(platform=platform, is_signed_in=is_signed_in)),
+        sensors=build_sensors(platform),
+        schedules=build_schedules(platform),
         resources={"pyspark": pyspark},
         # One process for a whole run: a process per step would start a Spark session per step.
         executor=dg.in_process_executor,

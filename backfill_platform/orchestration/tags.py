@@ -41,3 +41,10 @@ ROOT_BACKFILL_ID = "dagster/root_backfill_id"  # of a backfill of what failed in
 
 # Who is signed in, where a proxy before the webserver knows; see `run_coordinator`.
 IDENTITY = "backfill/signed_in"
+PRIORITY = "dagster/priority"
+
+# Written on what takes a place in the queue that the daily load must find; see `run_coordinator`.
+GIVES_WAY = "backfill/gives_way"
+
+# Who carries the Dagster run out, so that it can be told when nobody does any more.
+WORKER = "backfill/worker"

@@ -30,6 +30,18 @@ def downstream_impact(
     return tuple(impacts)
 
 
+def direct_impact(
+    catalog: Catalog, table: str, days: PartitionSet, today: date
+) -> dict[str, PartitionSet]:
+    """By table that reads this one itself: what follows from those is theirs to say."""
+    reached = {
+        name: _affected_days(spec, {table: days}, today)
+        for name, spec in catalog.tables.items()
+        if _reads(spec, table)
+    }
+    return {name: affected for name, affected in reached.items() if affected is not None}
+
+
 def _reads(spec: TableSpec, table: str) -> bool:
     return any(used.name == table for used in spec.inputs)
 

@@ -10,7 +10,7 @@ from dagster._core.run_coordinator.base import SubmitRunContext
 from dagster._core.workspace.context import WorkspaceRequestContext
 
 from backfill_platform.orchestration import tags
-from backfill_platform.orchestration.run_coordinator import SignedInRunCoordinator
+from backfill_platform.orchestration.run_coordinator import SigningCoordinator
 
 HEADER = "X-Forwarded-User"
 
@@ -43,7 +43,7 @@ def submitted(instance: dg.DagsterInstance):
             source=request,
             read_only=False,
         )
-        coordinator = SignedInRunCoordinator()
+        coordinator = SigningCoordinator()
         coordinator.register_instance(instance)
         return dict(coordinator.submit_run(SubmitRunContext(run, workspace)).tags)
 

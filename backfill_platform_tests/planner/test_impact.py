@@ -5,7 +5,7 @@ from datetime import date
 from backfill_platform.domain.impacts import Impact
 from backfill_platform.domain.partitions import Boundary
 from backfill_platform.domain.tables import Input
-from backfill_platform.planner.impact import downstream_impact
+from backfill_platform.planner.impact import direct_impact, downstream_impact
 from backfill_platform_tests.declarations import make_catalog, make_table
 from backfill_platform_tests.planner.worlds import days
 
@@ -71,3 +71,11 @@ def test_a_table_that_starts_after_the_change_is_not_reached():
 
 def test_what_reads_something_else_is_not_reached():
     assert impact(reader("other", reads("landing.events"))) == ()
+
+
+def test_one_hop_reaches_those_that_read_the_table_themselves():
+    cases = reader("cases", reads("bronze.events", warm_up=1))
+    totals = reader("totals", reads("silver.cases"))
+    catalog = make_catalog(EVENTS, cases, totals)
+    found = direct_impact(catalog, "bronze.events", days("2025-03-10", "2025-03-11"), TODAY)
+    assert found == {"silver.cases": days("2025-03-10", "2025-03-12")}

@@ -34,6 +34,14 @@ def refuse_publication(
     refuse_part(manifest, days)
     refuse_stopped(platform, manifest.run_id)
     _refuse_unless_validated(platform, manifest, days)
+    refuse_unagreed(platform, manifest, days, by_hand=by_hand)
+
+
+def refuse_unagreed(
+    platform: Platform, manifest: Manifest, days: PartitionSet, *, by_hand: bool
+) -> None:
+    """What waits for somebody's word, whatever the gates say; also asked by those who only want to
+    know whether publication is worth a launch."""
     refuse_unreviewed(platform, manifest, days)
     refuse_without_consent(platform, manifest, ConsentPoint.PUBLICATION)
     _refuse_unasked(manifest, by_hand=by_hand)

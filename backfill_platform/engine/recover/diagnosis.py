@@ -47,6 +47,8 @@ _S = RunState
 _AFTER_PUBLICATION = frozenset({_S.PUBLISHED, _S.SUPERSEDED, _S.ROLLED_BACK})
 _JUDGED_WELL = frozenset({ChunkStatus.VALIDATED, ChunkStatus.PUBLISHED})
 
+_IS_GONE, _LEASE_OF = " is gone", "the lease of "
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
@@ -184,12 +186,18 @@ def _chunks(case: _Case) -> Iterator[Remedy]:
             yield from _abandoned(case, chunk)
 
 
+def was_abandoned(chunk: ChunkRecord) -> bool:
+    """Whether it failed because its worker died, and not on what it computed."""
+    causes = (f"{chunk.worker}{_IS_GONE}", f"{_LEASE_OF}{chunk.worker} ")
+    return chunk.status is ChunkStatus.FAILED and (chunk.error or "").startswith(causes)
+
+
 def _abandoned(case: _Case, chunk: ChunkRecord) -> Iterator[FreeChunk]:
     if is_gone(chunk.worker):
-        cause = f"{chunk.worker} is gone"
+        cause = f"{chunk.worker}{_IS_GONE}"
     elif chunk.lease_expires_at <= case.platform.clock():
         until = f"{chunk.lease_expires_at:%Y-%m-%d %H:%M:%S} UTC"
-        cause = f"the lease of {chunk.worker} ended at {until}"
+        cause = f"{_LEASE_OF}{chunk.worker} ended at {until}"
     else:
         return
     yield FreeChunk(

@@ -6,7 +6,7 @@ needed. Several may recover the same run at once: each step is guarded, and whoe
 looks again (test_two_that_recover_at_once_leave_what_one_would).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import assert_never
@@ -78,6 +78,13 @@ def find_half_done(platform: Platform, run_id: RunId | None = None) -> tuple[Rec
 def recover(platform: Platform, run_id: RunId | None = None) -> tuple[Recovery, ...]:
     """A run, or the newest ones, each as far as it can be: a problem with one stops no other."""
     return _each(platform, run_id, lambda one: recover_run(platform, one))
+
+
+def recover_each(platform: Platform, run_ids: Iterable[RunId]) -> tuple[Recovery, ...]:
+    """These alone, in this order; a problem with one stops no other."""
+    return tuple(
+        _guarded(platform, run_id, lambda one: recover_run(platform, one)) for run_id in run_ids
+    )
 
 
 def recover_run(platform: Platform, run_id: RunId) -> Recovery:

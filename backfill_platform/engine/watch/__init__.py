@@ -1,0 +1,1 @@
+"""What moves by itself: finds what is due, overdue, ready, changed or abandoned, without a JVM."""
