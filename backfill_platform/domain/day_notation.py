@@ -7,8 +7,7 @@ from backfill_platform.domain.partitions import DayRange, PartitionSet
 
 def parse_days(text: str) -> PartitionSet:
     """Raises ValueError with a sentence when the text names no days."""
-    days = [day for part in text.split(",") for day in _parse_range(part.strip())]
-    return PartitionSet.of_days(days)
+    return PartitionSet.of_ranges(_parse_range(part.strip()) for part in text.split(","))
 
 
 def _parse_range(text: str) -> DayRange:

@@ -142,6 +142,18 @@ class PartitionSet:
         return cls(tuple(merged))
 
     @classmethod
+    def of_ranges(cls, ranges: Iterable[DayRange]) -> Self:
+        """However long they are, and whether or not they overlap."""
+        merged: list[DayRange] = []
+        for one in sorted(ranges):
+            if merged and one.start <= merged[-1].end_exclusive:
+                end = max(one.end_exclusive, merged[-1].end_exclusive)
+                merged[-1] = DayRange(merged[-1].start, end)
+            else:
+                merged.append(one)
+        return cls(tuple(merged))
+
+    @classmethod
     def of_range(cls, days: DayRange) -> Self:
         return cls((days,))
 

@@ -48,6 +48,14 @@ def test_a_set_holds_exactly_its_days_in_order(wanted: set[date]):
     assert list(PartitionSet.of_days(wanted)) == sorted(wanted)
 
 
+@given(st.lists(st.tuples(st.dates(date(2025, 1, 1), date(2025, 3, 1)), st.integers(1, 9))))
+def test_ranges_are_merged_to_the_days_that_they_hold(given_ranges):
+    ranges = [DayRange.of_day(first).widen(after_days=more) for first, more in given_ranges]
+    ranges.append(DayRange.of_day(date(2025, 2, 1)))
+    days = {day for one in ranges for day in one}
+    assert PartitionSet.of_ranges(ranges) == PartitionSet.of_days(days)
+
+
 @given(day_sets, st.integers(1, 40))
 def test_chunks_cover_the_set_exactly_and_within_the_limit(wanted: set[date], limit: int):
     chunks = PartitionSet.of_days(wanted).split(limit)
