@@ -19,6 +19,7 @@ from backfill_platform.planner.lacking import lacking_gaps
 from backfill_platform.planner.wording import count_of, name_days
 
 USUAL_DAYS = 28  # before a day, whose rows say what is usual
+TAKEN_UP_DAYS = 30  # after which nobody is reminded of a run that failed
 LEAST_DAYS = 7  # of these that hold rows; with fewer, nobody knows what is usual
 
 
@@ -30,7 +31,8 @@ def find_gaps(facts: GapFacts) -> tuple[Gap, ...]:
 def _of_table(facts: GapFacts, table: TableFacts) -> Iterator[Gap]:
     yield from lacking_gaps(facts, table)
     for ended in table.ended:
-        yield from _not_taken_up(table, ended)
+        if ended.ended_at.date() >= facts.today - timedelta(days=TAKEN_UP_DAYS):
+            yield from _not_taken_up(table, ended)
     yield from _too_few_rows(table)
     yield from _late_data(table)
     for commit in table.commits:

@@ -41,7 +41,7 @@ class _Look:
     first: date | None  # that was ever published
     last: date | None
     last_held: Mapping[str, date | None]  # by input
-    ended: Mapping[date, EndedRun]  # the newest run that gave up on the day
+    ended: tuple[EndedRun, ...]  # the newest first
 
 
 def lacking_gaps(facts: GapFacts, table: TableFacts) -> Iterator[Gap]:
@@ -65,7 +65,7 @@ def _look(facts: GapFacts, table: TableFacts) -> _Look:
         last_held={
             used.name: max(facts.inputs[used.name].days, default=None) for used in table.spec.inputs
         },
-        ended={day: run for run in reversed(table.ended) for day in run.days},
+        ended=table.ended,
     )
 
 
@@ -101,7 +101,7 @@ def _why(look: _Look, day: date) -> _Why | None:
         return None
     is_ahead = look.last is None or day > look.last
     kind = GapKind.INPUT_AHEAD if is_ahead else GapKind.MISSING_PARTITION
-    ended = look.ended.get(day)
+    ended = next((run for run in look.ended if day in run.days), None)
     return _Why(
         kind=GapKind.RUN_ENDED if ended else kind,
         run=ended,

@@ -291,8 +291,8 @@ def _not_allowed(gap: Gap, rules: RepairRules) -> Iterator[str]:
 
 def _units(days: PartitionSet, boundary: Boundary) -> tuple[DayRange, ...]:
     """Whole weeks or months, where the table is not cut within them."""
-    whole = (day for own in days.ranges for day in own.widen_to(boundary))
-    return PartitionSet.of_days(whole).split(1, boundary)
+    whole = PartitionSet.of_ranges(own.widen_to(boundary) for own in days.ranges)
+    return whole.split(1, boundary)
 
 
 def _cut(units: tuple[DayRange, ...], most_days: int) -> PartitionSet:
@@ -303,7 +303,7 @@ def _cut(units: tuple[DayRange, ...], most_days: int) -> PartitionSet:
         if count > most_days:
             break
         chosen.append(unit)
-    return PartitionSet.of_days(day for unit in chosen for day in unit)
+    return PartitionSet.of_ranges(chosen)
 
 
 def _share_days(one: PartitionSet, other: PartitionSet) -> bool:
