@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from backfill_platform.domain.errors import SetupIncomplete
 from backfill_platform.ledger.database import opened, reading
 
-KNOWN_REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006")
+KNOWN_REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
 
 _VERSION_TABLE = "alembic_version"
 _version = sa.table(_VERSION_TABLE, sa.column("version_num"))

@@ -10,6 +10,7 @@ from enum import StrEnum
 import sqlalchemy as sa
 
 from backfill_platform.domain.approvals import Decision
+from backfill_platform.domain.gaps import GapKind
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
 from backfill_platform.domain.runs import PublicationFact
 from backfill_platform.domain.verdicts import Outcome
@@ -54,6 +55,7 @@ run = sa.Table(
     sa.Column("valid_until", UtcInstant),
     _one_of("state", RunState),
     sa.Index(None, "table_name", "planned_at"),
+    sa.Index(None, "table_name", "state", "planned_at"),
 )
 
 run_event = sa.Table(
@@ -159,6 +161,7 @@ publication = sa.Table(
     sa.Column("outcome", sa.String(40)),
     _one_of("outcome", PublicationFact),
     sa.CheckConstraint("(fact_at IS NULL) = (outcome IS NULL)", name="fact"),
+    sa.Index(None, "table_name", "version"),
 )
 
 fence = sa.Table(
@@ -201,6 +204,34 @@ delivery = sa.Table(
     sa.Column("told_at", UtcInstant),
     sa.Column("ends", PlainJson),
     sa.CheckConstraint("(told_at IS NULL) = (ends IS NULL)", name="fact"),
+)
+
+_NOT_RESOLVED = sa.text("resolved_at IS NULL")
+
+finding = sa.Table(
+    "finding",
+    metadata,
+    sa.Column("key", sa.String(300), primary_key=True),
+    sa.Column("table_name", sa.String(200), nullable=False),
+    sa.Column("kind", sa.String(40), nullable=False),
+    sa.Column("days", Days),  # nothing where a log does not name them
+    sa.Column("digest", sa.String(64), nullable=False),
+    sa.Column("message", sa.Text, nullable=False),
+    sa.Column("first_seen_at", UtcInstant, nullable=False),
+    sa.Column("last_seen_at", UtcInstant, nullable=False),
+    sa.Column("resolved_at", UtcInstant),
+    sa.Column("reported_at", UtcInstant),
+    sa.Column("reported_digest", sa.String(64)),
+    sa.Column("reported_why", sa.Text),
+    sa.Column("refused_at", UtcInstant),
+    _one_of("kind", GapKind),
+    sa.CheckConstraint("(reported_at IS NULL) = (reported_digest IS NULL)", name="report"),
+    sa.Index(
+        "ix_finding_lasting",
+        "table_name",
+        sqlite_where=_NOT_RESOLVED,
+        postgresql_where=_NOT_RESOLVED,
+    ),
 )
 
 _NOT_SUPERSEDED = sa.text("superseded_at IS NULL")
