@@ -36,7 +36,10 @@ PANELS = {
     "Plan": ("estimate", "plan"),
     "Agree": ("approve", "review", "reject"),
     "Carry out": ("run", "watch", "retry", "cancel", "compare", "publish", "rollback", "recover"),
-    "Look": ("list", "status", "show", "validate", "reproduce", "history", "watermark", "verify"),
+    "Look": (
+        *("list", "status", "show", "validate", "reproduce", "history", "watermark", "gaps"),
+        "verify",
+    ),
     "Keep": ("retire",),
     "This machine": ("setup", "doctor", "up", "demo", "landing"),
 }
