@@ -15,6 +15,7 @@ from backfill_platform.orchestration.assets import (
     source_assets,
 )
 from backfill_platform.orchestration.checks import make_gate_checks
+from backfill_platform.orchestration.sensors.gaps import make_gap_sensor
 from backfill_platform.settings import Settings
 
 
@@ -40,6 +41,7 @@ def _assemble(platform: Platform, pyspark: PySparkResource) -> dg.Definitions:
             *(make_staging_asset(platform, spec) for spec in specs),
             *(make_publish_asset(platform, spec) for spec in specs),
         ],
+        sensors=[make_gap_sensor(platform)],
         asset_checks=[make_gate_checks(platform, spec) for spec in specs],
         resources={"pyspark": pyspark},
         # One process for a whole run: a process per step would start a Spark session per step.

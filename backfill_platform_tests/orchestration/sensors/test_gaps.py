@@ -1,0 +1,63 @@
+"""The sensor that looks for gaps: what it requests, and that asking again asks for nothing new."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+import backfill_platform_tests
+from backfill_platform.domain.modes import RunKind
+from backfill_platform.engine.plan.planning import plan_run
+from backfill_platform.engine.platform import load_policy
+from backfill_platform.orchestration import tags
+from backfill_platform.orchestration.sensors.gaps import make_gap_sensor
+from backfill_platform_tests.engine.by_hand import run_by_hand
+from backfill_platform_tests.readings import BRONZE, week
+
+REPAIRS = Path(backfill_platform_tests.__file__).parent / "policies" / "repairs.yaml"
+STAGING = dg.AssetKey(["staging", "bronze", "readings"])
+PUBLISHED = dg.AssetKey(["bronze", "readings"])
+
+
+@pytest.fixture
+def repairing(platform, intent):
+    """Two days of a week are published; five wait."""
+    days = week(days=2)
+    manifest = plan_run(platform, intent(BRONZE, days, "by-hand"))
+    run_by_hand(platform, manifest, dict.fromkeys(days, ("a", "b")))
+    return replace(platform, policy=load_policy(REPAIRS))
+
+
+def tick(platform):
+    return make_gap_sensor(platform)(dg.build_sensor_context())
+
+
+def test_a_gap_becomes_a_run_that_is_staged_and_published_in_one_go(repairing):
+    (request,) = tick(repairing).run_requests
+    (run,) = repairing.ledger.runs(kind=RunKind.REPAIR)
+    assert request.asset_selection == [STAGING, PUBLISHED]
+    assert request.tags[tags.RUN] == run.run_id
+    assert (request.tags[tags.RANGE_START], request.tags[tags.RANGE_END]) == (
+        "2025-01-03",
+        "2025-01-05",
+    )
+
+
+def test_the_next_tick_asks_again_under_the_same_name(repairing):
+    first, second = tick(repairing), tick(repairing)
+    assert [one.run_key for one in first.run_requests] == [
+        one.run_key for one in second.run_requests
+    ]
+
+
+def test_what_has_to_be_agreed_to_before_it_is_published_is_only_staged(repairing):
+    strict = load_policy(REPAIRS)
+    asking = replace(strict, rules=strict.rules[1:])
+    (request,) = tick(replace(repairing, policy=asking)).run_requests
+    assert request.asset_selection == [STAGING]
+
+
+def test_where_nothing_is_to_be_done_the_tick_says_what_it_saw(platform):
+    answer = tick(platform)
+    assert answer.skip_message == ("gaps: 1; planned: 0; waiting: 0; not repaired unattended: 1")
