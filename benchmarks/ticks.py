@@ -16,7 +16,7 @@ import pyarrow as arrow
 import pyarrow.parquet as parquet
 import sqlalchemy as sa
 from deltalake import DeltaTable
-from deltalake.transaction import AddAction, CommitProperties
+from deltalake.transaction import AddAction, CommitProperties, RemoveAction
 
 from backfill_platform.domain.catalog import Catalog, build_catalog
 from backfill_platform.domain.clock import utc_now
@@ -149,7 +149,7 @@ def _draft(world: World, spec: TableSpec) -> Manifest:
 
 
 def _commit(table: DeltaTable, spec: TableSpec, run_id: str, days: DayRange) -> None:
-    adds = [
+    adds: list[AddAction | RemoveAction] = [
         AddAction(
             path=f"{RUNS}/{run_id}/{spec.partition_column}={day}/part-0.parquet",
             size=1_000,
