@@ -137,15 +137,17 @@ def _gap(table: TableFacts, why: _Why, days: list[date]) -> Gap:
 
 def _message(why: _Why, days: list[date]) -> str:
     said = f"{count_of(len(days), 'day')} ({name_days(days)})"
+    is_one = len(days) == 1
     if why.kind is GapKind.INPUT_MISSING:
         return f"{' and '.join(why.inputs)} skipped {said}: there is nothing to compute from"
     if why.run is not None:
-        return f"{said} hold nothing since run {why.run.run_id} {_ended(why.run)}"
+        holds = "holds" if is_one else "hold"
+        return f"{said} {holds} nothing since run {why.run.run_id} {_ended(why.run)}"
     if why.first_load:
         return f"the inputs hold {said} before anything that was ever published"
     if why.kind is GapKind.INPUT_AHEAD:
         return f"the inputs hold {said} after the last day of the table"
-    return f"{said} are due and hold nothing"
+    return f"{said} {'is due and holds' if is_one else 'are due and hold'} nothing"
 
 
 def _ended(run: EndedRun) -> str:
