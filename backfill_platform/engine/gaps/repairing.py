@@ -13,6 +13,7 @@ from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.engine.gaps.finding import find_gaps_beside, in_order
 from backfill_platform.engine.gaps.rounds import Outcome, PlannedRepair, Round
+from backfill_platform.engine.gaps.unbegun import expire_unbegun
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.platform import Platform
 from backfill_platform.planner.repairs import Postponed, Reported
@@ -49,6 +50,7 @@ def foresee_repairs(platform: Platform, tables: Collection[str] = ()) -> RepairR
 def repair_gaps(platform: Platform, tables: Collection[str] = ()) -> RepairRound:
     """Of these tables, or of all; rate and budget are those of all together."""
     asked = in_order(platform, tables)
+    expire_unbegun(platform)
     gaps = find_gaps_beside(platform, asked, platform.ledger.lasting_gaps(asked))
     changes = platform.ledger.note_gaps(gaps, tables=asked, now=platform.clock())
     going = Round(platform, is_real=True)

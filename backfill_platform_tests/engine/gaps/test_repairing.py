@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import date
+from itertools import pairwise
 
 import pytest
 
@@ -9,6 +10,7 @@ from backfill_platform.domain.gaps import GapKind
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.modes import RunKind
 from backfill_platform.engine.carry_out.controlling import cancel_run
+from backfill_platform.engine.carry_out.progress import move_run
 from backfill_platform.engine.gaps.finding import find_gaps
 from backfill_platform.engine.gaps.repairing import (
     foresee_repairs,
@@ -18,7 +20,7 @@ from backfill_platform.engine.gaps.repairing import (
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.plan.planning import plan_run
 from backfill_platform.ledger.store import Ledger
-from backfill_platform_tests.engine.gaps.conftest import carry_out, fail
+from backfill_platform_tests.engine.gaps.conftest import UNTIL_FAILED, carry_out, fail
 from backfill_platform_tests.readings import BRONZE, SILVER, week
 
 TWO_DAYS = week(days=2)
@@ -160,6 +162,26 @@ def test_what_asks_nobody_may_start_and_publish_until_it_is_done(repairing, behi
     assert [(one.run_id, one.publishes) for one in startable_repairs(repairing)] == [(run_id, True)]
     carry_out(repairing, run_id)
     assert startable_repairs(repairing) == ()
+
+
+def test_a_repair_that_nobody_began_makes_room_for_the_next_attempt(repairing, behind, clock):
+    first = planned_now(repairing)
+    clock.advance(minutes=119)
+    assert repair_gaps(repairing).planned == ()
+    clock.advance(minutes=1)
+    assert "did not mend it" in repair_gaps(repairing).postponed[0].why
+    assert repairing.ledger.run(first.run_id).state is RunState.EXPIRED
+    clock.advance(minutes=15)
+    assert planned_now(repairing).attempt == 2
+
+
+def test_a_repair_that_has_begun_is_left_to_whoever_recovers_runs(repairing, behind, clock):
+    run_id = planned_now(repairing).run_id
+    for state, following in pairwise(UNTIL_FAILED[:-1]):
+        move_run(repairing, run_id, state, following, "tests")
+    clock.advance(minutes=600)
+    assert repair_gaps(repairing).planned == ()
+    assert repairing.ledger.run(run_id).state is RunState.STAGING
 
 
 class CountingLedger(Ledger):
