@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from backfill_platform.domain.partitions import ONE_DAY
 from backfill_platform.domain.repairs import RepairRules
-from backfill_platform.planner.repairs import Postponed, Repair, Reported
+from backfill_platform.planner.repair_decisions import Postponed, Repair, Reported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

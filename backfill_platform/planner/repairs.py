@@ -7,13 +7,12 @@ is kept in `planner.repair_budget`, once the run of a repair has been drafted.
 A run that waits for people is not at work: it holds its own days and stands in no other's way.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, time, timedelta
 from fnmatch import fnmatchcase
 
 from backfill_platform.domain.catalog import Catalog
-from backfill_platform.domain.gaps import Gap, GapKind, NotedGap
+from backfill_platform.domain.gaps import Gap, GapKind
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import IN_FLIGHT, RunState
 from backfill_platform.domain.limits import DailyWindow
@@ -21,6 +20,13 @@ from backfill_platform.domain.partitions import ONE_DAY, Boundary, DayRange, Par
 from backfill_platform.domain.repairs import RepairRules, RepairRun
 from backfill_platform.domain.runs import RunInFlight
 from backfill_platform.planner.impact import downstream_impact
+from backfill_platform.planner.repair_decisions import (
+    Decision,
+    Postponed,
+    Repair,
+    RepairHistory,
+    Reported,
+)
 from backfill_platform.planner.wording import count_of
 
 ONE_HOUR = timedelta(hours=1)
@@ -28,45 +34,6 @@ ONE_HOUR = timedelta(hours=1)
 # Somebody has looked at such a run, or is asked to.
 _WAITS_FOR_PEOPLE = frozenset({RunState.AWAITING_APPROVAL, RunState.AWAITING_PUBLISH})
 _STOPPED_BY_PEOPLE = frozenset({RunState.REJECTED, RunState.CANCELLED, RunState.ROLLED_BACK})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RepairHistory:
-    now: datetime
-    tried: Mapping[str, tuple[RepairRun, ...]]  # by key of the gap, the first attempt first
-    noted: Mapping[str, NotedGap]  # by key, of those that last
-    in_flight: Mapping[str, tuple[RunInFlight, ...]]  # by table
-    planned_at: tuple[datetime, ...]  # unattended repairs of the last hour
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repair:
-    """A run is planned for it now."""
-
-    gap: Gap
-    days: PartitionSet
-    attempt: int  # stands in the origin, and so is never used twice
-    replaces: RunId | None  # the failed attempt before
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Postponed:
-    """Nothing is wrong with repairing it, only not now."""
-
-    gap: Gap
-    why: str
-    until: datetime | None  # nothing where no time decides
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reported:
-    """Nobody repairs it unattended."""
-
-    gap: Gap
-    why: str
-
-
-Decision = Repair | Postponed | Reported
 
 
 def decide_repairs(
@@ -92,7 +59,8 @@ class _Turn:
         self._rules = rules
         self._catalog = catalog
         self._history = history
-        self._given: dict[str, list[PartitionSet]] = {}
+        self._given: set[str] = set()
+        self._reached: dict[str, list[tuple[str, PartitionSet]]] = {}  # downstream of these
         recent = [at for at in history.planned_at if at > history.now - ONE_HOUR]
         self._recent = [*sorted(recent)]
         for table in history.in_flight:
@@ -169,13 +137,10 @@ class _Turn:
             yield Postponed(gap=gap, why=why, until=None)
 
     def _upstream(self, gap: Gap, days: PartitionSet) -> Iterator[Postponed]:
-        today = self._history.now.date()
-        for table, given in self._given.items():
-            for changing in given:
-                for impact in downstream_impact(self._catalog, table, changing, today):
-                    if impact.table == gap.table and _share_days(impact.days, days):
-                        why = f"{table}, which it is computed from, is repaired first"
-                        yield Postponed(gap=gap, why=why, until=None)
+        for table, reached in self._reached.get(gap.table, ()):
+            if _share_days(reached, days):
+                why = f"{table}, which it is computed from, is repaired first"
+                yield Postponed(gap=gap, why=why, until=None)
 
     def _until_settled(self, gap: Gap) -> Postponed:
         assert gap.days is not None, "a gap without days is never repaired"
@@ -241,7 +206,9 @@ class _Turn:
         return run.state in IN_FLIGHT and not run.has_expired(self._history.now)
 
     def _give(self, table: str, days: PartitionSet) -> None:
-        self._given.setdefault(table, []).append(days)
+        self._given.add(table)
+        for impact in downstream_impact(self._catalog, table, days, self._history.now.date()):
+            self._reached.setdefault(impact.table, []).append((table, impact.days))
 
     def _settled_units(self, gap: Gap) -> Iterator[DayRange]:
         if gap.days is not None:

@@ -18,14 +18,14 @@ from backfill_platform.domain.partitions import Boundary, DayRange, PartitionSet
 from backfill_platform.domain.repairs import RepairRules, RepairRun
 from backfill_platform.domain.runs import RunInFlight
 from backfill_platform.planner.repair_budget import Taken, keep_budget
-from backfill_platform.planner.repairs import (
+from backfill_platform.planner.repair_decisions import (
     Decision,
     Postponed,
     Repair,
     RepairHistory,
     Reported,
-    decide_repairs,
 )
+from backfill_platform.planner.repairs import decide_repairs
 from backfill_platform_tests.planner.gap_worlds import LOADED, catalog, january, loaded
 
 SUMMED = "silver.cases"

@@ -16,7 +16,7 @@ from backfill_platform.engine.gaps.rounds import Outcome, PlannedRepair, Round
 from backfill_platform.engine.gaps.unbegun import expire_unbegun
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.platform import Platform
-from backfill_platform.planner.repairs import Postponed, Reported
+from backfill_platform.planner.repair_decisions import Postponed, Reported
 
 # Not begun, or begun by some of its chunks: whoever requests it again requests nothing new.
 _MAY_START = frozenset({RunState.PLANNED, RunState.APPROVED, RunState.STAGING})

@@ -21,15 +21,14 @@ from backfill_platform.engine.gaps.finding import Noted
 from backfill_platform.engine.plan.planning import draft_manifest, plan_run
 from backfill_platform.engine.platform import Platform
 from backfill_platform.planner.repair_budget import Taken, keep_budget
-from backfill_platform.planner.repairs import (
-    ONE_HOUR,
+from backfill_platform.planner.repair_decisions import (
     Decision,
     Postponed,
     Repair,
     RepairHistory,
     Reported,
-    decide_repairs,
 )
+from backfill_platform.planner.repairs import ONE_HOUR, decide_repairs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
