@@ -28,6 +28,7 @@ class RepairRules:
     rows_per_day: int | None = None  # of input, as estimated when planned
     cost_usd_per_day: Decimal | None = None  # expected
     quiet_hours: DailyWindow | None = None  # in which nothing is planned
+    patience_minutes: int = 0  # for so long after it was first seen, somebody may see to a gap
     settle_hours: int = 0  # a day is left to its own run for so long after it has ended
 
 

@@ -25,6 +25,7 @@ Days = Annotated[StrictInt, Field(ge=1, le=366)]
 Attempts = Annotated[StrictInt, Field(ge=1, le=10)]
 Minutes = Annotated[StrictInt, Field(ge=1, le=1_440)]
 Runs = Annotated[StrictInt, Field(ge=1, le=1_000)]
+Patience = Annotated[StrictInt, Field(ge=0, le=1_440)]
 Hours = Annotated[StrictInt, Field(ge=0, le=168)]
 Rows = Annotated[StrictInt, Field(ge=1, le=GREATEST_SAFE_INTEGER)]
 Money = Annotated[Decimal, Field(gt=0)]
@@ -58,6 +59,7 @@ class RepairsPart(_Part):
     rows_per_day: Rows | None = None
     cost_usd_per_day: Money | None = None
     quiet_hours: _WindowPart | None = None
+    patience_minutes: Patience = 0
     settle_hours: Hours = 0
 
     @model_validator(mode="after")
@@ -90,5 +92,6 @@ def build_repairs(
         rows_per_day=part.rows_per_day,
         cost_usd_per_day=None if cost is None else plain(cost),
         quiet_hours=DailyWindow(start=quiet.start, end=quiet.end) if quiet else None,
+        patience_minutes=part.patience_minutes,
         settle_hours=part.settle_hours,
     )

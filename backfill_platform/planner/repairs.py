@@ -120,6 +120,7 @@ class _Turn:
         yield from self._upstream(gap, days)
         if not is_settled:
             yield self._until_settled(gap)
+        yield from self._patient(gap)
         yield from self._backing_off(gap, days)
         yield from self._quiet(gap)
         yield from self._rate(gap)
@@ -147,6 +148,13 @@ class _Turn:
         first = next(iter(_units(gap.days, self._boundary(gap))))
         why = "its own daily run may still come"
         return Postponed(gap=gap, why=why, until=self._settles_at(first))
+
+    def _patient(self, gap: Gap) -> Iterator[Postponed]:
+        noted, now = self._history.noted.get(gap.key), self._history.now
+        first_seen = noted.first_seen_at if noted else now
+        until = first_seen + timedelta(minutes=self._rules.patience_minutes)
+        if until > now:
+            yield Postponed(gap=gap, why="somebody may still see to it", until=until)
 
     def _backing_off(self, gap: Gap, days: PartitionSet) -> Iterator[Postponed]:
         """Whoever launched a run that failed gets as long as an attempt, to look at it first."""

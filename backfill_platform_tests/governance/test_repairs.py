@@ -17,7 +17,7 @@ from backfill_platform_tests.governance.samples import POLICY, POLICY_TEXT, SHIP
 GIVEN = (
     "{requested_by: gap-repair, tables: ['gold.*'], kinds: [LATE_DATA, INPUT_AHEAD], "
     "max_days_per_run: 7, attempts: 3, back_off_minutes: 15, runs_per_hour: 6, "
-    "rows_per_day: 1000, cost_usd_per_day: 2.50, settle_hours: 6, "
+    "rows_per_day: 1000, cost_usd_per_day: 2.50, settle_hours: 6, patience_minutes: 5, "
     "quiet_hours: {start: 22:00, end: 06:00}}"
 )
 
@@ -39,6 +39,7 @@ def test_it_is_read_as_it_is_written() -> None:
         cost_usd_per_day=Decimal("2.5"),
         quiet_hours=DailyWindow(start="22:00", end="06:00"),
         settle_hours=6,
+        patience_minutes=5,
     )
 
 

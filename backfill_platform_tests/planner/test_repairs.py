@@ -304,6 +304,21 @@ def test_in_quiet_hours_nothing_is_planned():
     assert decision.until == datetime(2025, 2, 2, 6, tzinfo=UTC)
 
 
+def test_a_gap_is_left_alone_for_a_while_after_it_was_first_seen():
+    patient = replace(RULES, patience_minutes=30)
+    seen = {gap(3).key: noted(gap(3), first_seen_at=NOW - timedelta(minutes=29))}
+    decision = after(gap(3), rules=patient, noted=seen)
+    assert isinstance(decision, Postponed)
+    assert decision.until == NOW + timedelta(minutes=1)
+    assert isinstance(after(gap(3), rules=patient), Repair)
+
+
+def test_what_nobody_has_noted_yet_is_waited_for_from_now_on():
+    decision = after(gap(3), rules=replace(RULES, patience_minutes=30), noted={})
+    assert isinstance(decision, Postponed)
+    assert decision.until == NOW + timedelta(minutes=30)
+
+
 def test_a_day_is_left_to_its_own_run_for_a_while():
     decision = after(gap(31), rules=replace(RULES, settle_hours=13))
     assert isinstance(decision, Postponed)
