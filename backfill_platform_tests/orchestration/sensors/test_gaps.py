@@ -10,6 +10,7 @@ from dagster_pyspark import PySparkResource
 
 import backfill_platform_tests
 from backfill_platform.domain.modes import RunKind
+from backfill_platform.engine.gaps.finding import find_gaps
 from backfill_platform.engine.plan.planning import plan_run
 from backfill_platform.engine.platform import Platform, load_policy
 from backfill_platform.orchestration import tags
@@ -69,3 +70,16 @@ def test_what_has_to_be_agreed_to_before_it_is_published_is_only_staged(repairin
 def test_where_nothing_is_to_be_done_the_tick_says_what_it_saw(platform):
     answer = tick(platform)
     assert answer.skip_message == ("gaps: 1; planned: 0; waiting: 0; not repaired unattended: 1")
+
+
+def test_what_the_sensor_requests_fills_the_gap(repairing, spark, tmp_path):
+    (request,) = requests(repairing)
+    definitions = assemble(repairing, PySparkResource(spark_config={}))
+    with dg.DagsterInstance.ephemeral(tempdir=str(tmp_path)) as instance:
+        done = definitions.resolve_implicit_global_asset_job_def().execute_in_process(
+            instance=instance,
+            asset_selection=[*(request.asset_selection or ())],
+            tags=request.tags,
+        )
+    assert done.success
+    assert [str(gap.days) for gap in find_gaps(repairing, [BRONZE])] == ["2025-01-06..2025-01-07"]
