@@ -37,8 +37,8 @@ PANELS = {
     "Agree": ("approve", "review", "reject"),
     "Carry out": ("run", "watch", "retry", "cancel", "compare", "publish", "rollback", "recover"),
     "Look": (
-        *("list", "status", "show", "validate", "reproduce", "history", "watermark", "verify"),
-        *("alerts", "metrics", "lineage"),
+        *("list", "status", "show", "validate", "reproduce", "history", "watermark", "gaps"),
+        *("verify", "alerts", "metrics", "lineage"),
     ),
     "Keep": ("retire",),
     "This machine": ("setup", "doctor", "up", "demo", "landing"),

@@ -84,6 +84,8 @@ def _rows(quality: Quality) -> Iterator[str]:
             f"rows_most is {quality.rows_most} and rows_least {quality.rows_least}; "
             "no day could have both"
         )
+    if quality.rows_least_share_of_usual is not None:
+        yield from _share(quality.rows_least_share_of_usual, "rows_least_share_of_usual")
 
 
 def _measures(spec: TableSpec, contract: Contract) -> Iterator[str]:
@@ -247,6 +249,12 @@ def _watched_keys(spec: TableSpec) -> Iterator[str]:
 def _tolerance(tolerance: Tolerance, what: str) -> Iterator[str]:
     for name in ("absolute", "percent"):
         yield from _number(getattr(tolerance, name), f"{name} of {what}")
+
+
+def _share(share: object, what: str) -> Iterator[str]:
+    yield from _number(share, what)
+    if isinstance(share, Decimal | int) and share > 1:
+        yield f"{what} is {share}; use a share such as Decimal('0.5')"
 
 
 def _number(number: object, what: str, *, least: int | None = 0) -> Iterator[str]:

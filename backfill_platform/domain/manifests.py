@@ -66,6 +66,8 @@ _ADDED: Mapping[int, Mapping[str, tuple[str, ...]]] = {
 }
 _OLDEST_FORMAT = min(_ADDED) - 1
 
+DARK = f'"publish_scope":"{PublishScope.DARK}"'  # as it stands in the text of a candidate
+
 NEVER_PUBLISHING = frozenset({ExecutionMode.DRY_RUN, ExecutionMode.RECONCILIATION})
 
 
@@ -220,7 +222,7 @@ def is_dark(text: str) -> bool:
     It is canonical, so a name and its value stand side by side, and a quote inside a text does not
     look like one.
     """
-    return f'"publish_scope":"{PublishScope.DARK}"' in text
+    return DARK in text
 
 
 def lets_live_beside(text: str) -> bool:
@@ -230,6 +232,11 @@ def lets_live_beside(text: str) -> bool:
         for policy in LiveConflicts
         if policy is not LiveConflicts.FREEZE
     )
+
+
+def planned_estimate(text: str) -> Estimate:
+    """What a run was expected to take, without reading the rest of its manifest."""
+    return from_plain(Estimate, json.loads(text)["estimate"])
 
 
 def manifest_json(manifest: Manifest) -> str:

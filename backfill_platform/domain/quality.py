@@ -114,6 +114,8 @@ class ExpectedChange:
 class Quality:
     rows_least: int = 1  # of a day, unless the table may be empty
     rows_most: int | None = None
+    # Of the usual number, the median of the days before: with less, a day counts as a gap.
+    rows_least_share_of_usual: Decimal | None = None
     rejects_most: int = 0  # rows of a day that a transform may set aside
     relations: tuple[Relation, ...] = ()
     instants: tuple[InstantBound, ...] = ()

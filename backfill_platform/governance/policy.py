@@ -14,6 +14,7 @@ from backfill_platform.domain.canonical import canonical_json
 from backfill_platform.domain.estimates import CostRate
 from backfill_platform.domain.limits import Limits
 from backfill_platform.domain.plain import to_plain
+from backfill_platform.domain.repairs import RepairRules
 from backfill_platform.domain.retirements import Retention
 from backfill_platform.governance.conditions import Conditions
 
@@ -57,6 +58,7 @@ class Policy:
     plan_valid_hours: int
     retention: Retention | None = None  # nothing is ever retired where nothing is said
     reviews: ReviewRule = ReviewRule()
+    repairs: RepairRules | None = None  # nothing is repaired unattended where nothing is said
 
     @property
     def digest(self) -> str:

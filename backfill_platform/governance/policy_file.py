@@ -28,6 +28,7 @@ from backfill_platform.domain.modes import RunKind
 from backfill_platform.governance.conditions import Conditions
 from backfill_platform.governance.policy import Policy, Principal, ReviewRule, Rule
 from backfill_platform.governance.policy_check import find_problems
+from backfill_platform.governance.repairs import RepairsPart, build_repairs
 from backfill_platform.governance.retention import RetentionPart, build_retention
 from backfill_platform.governance.strict_parts import sentence, word
 from backfill_platform.governance.strict_yaml import find_line, read_yaml
@@ -128,6 +129,7 @@ class _PolicyPart(_Part):
     limits: _LimitsPart = _LimitsPart()
     retention: RetentionPart | None = None
     reviews: _ReviewsPart = _ReviewsPart()
+    repairs: RepairsPart | None = None
 
 
 def read_policy(text: str, *, origin: str) -> Policy:
@@ -179,6 +181,7 @@ def _build(part: _PolicyPart) -> Policy:
         reviews=ReviewRule(
             by_owners=part.reviews.owners, roles=part.reviews.roles, signed=part.reviews.signed
         ),
+        repairs=build_repairs(part.repairs, _plain),
         plan_valid_hours=part.plan_valid_hours,
     )
 

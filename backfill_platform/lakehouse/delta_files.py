@@ -129,7 +129,7 @@ def _files_by_day(
                 path=row["path"],
                 day=row[partition],
                 size_bytes=row["size_bytes"],
-                row_count=_row_count(row["num_records"], path / row["path"]),
+                row_count=_row_count(row["num_records"], path, row["path"]),
                 statistics=None,
                 modified_at_ms=row["modification_time"],
                 output_version=_version_text(row[output]) if version_column else None,
@@ -186,6 +186,6 @@ def _asked(held: pa.ChunkedArray, days: PartitionSet | None) -> pa.ChunkedArray:
     return pc.call_function("is_in", [held], pc.SetLookupOptions(value_set=wanted))
 
 
-def _row_count(logged: int | None, file: Path) -> int:
+def _row_count(logged: int | None, table: Path, file: str) -> int:
     """A writer may leave statistics out; the file itself always knows."""
-    return pq.read_metadata(file).num_rows if logged is None else logged
+    return pq.read_metadata(table / file).num_rows if logged is None else logged

@@ -11,9 +11,7 @@ import sqlalchemy as sa
 from backfill_platform.domain.errors import SetupIncomplete
 from backfill_platform.ledger.database import opened, reading
 
-KNOWN_REVISIONS = (
-    *("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010"),
-)
+KNOWN_REVISIONS = tuple(f"{number:04}" for number in range(1, 12))
 
 _VERSION_TABLE = "alembic_version"
 _version = sa.table(_VERSION_TABLE, sa.column("version_num"))

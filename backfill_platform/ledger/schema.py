@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from backfill_platform.domain.alerts import AlertEvent, AlertKind, AlertSeverity
 from backfill_platform.domain.approvals import Decision
+from backfill_platform.domain.gaps import GapKind
 from backfill_platform.domain.ledger_figures import Counted
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
 from backfill_platform.domain.runs import PublicationFact
@@ -70,6 +71,7 @@ run = sa.Table(
     sa.Index(None, "table_name", "planned_at"),
     sa.Index(None, "state", "updated_at"),  # however many runs there were, few stand like that
     sa.Index(None, "state", "table_name", "kind"),
+    sa.Index(None, "table_name", "state", "planned_at"),
 )
 
 run_event = sa.Table(
@@ -179,6 +181,7 @@ publication = sa.Table(
     sa.CheckConstraint("(fact_at IS NULL) = (outcome IS NULL)", name="fact"),
     _some("ix_publication_open", UNSETTLED, "intent_at"),
     sa.Index(None, "fact_at", "publication_id"),
+    sa.Index(None, "table_name", "version"),
 )
 
 fence = sa.Table(
@@ -254,6 +257,34 @@ lineage_due = sa.Table(
     sa.Column("status", sa.String(40)),
     sa.Column("at", UtcInstant, nullable=False),
     sa.CheckConstraint("(seq IS NULL) = (chunk_id IS NOT NULL)", name="subject"),
+)
+
+_NOT_RESOLVED = sa.text("resolved_at IS NULL")
+
+finding = sa.Table(
+    "finding",
+    metadata,
+    sa.Column("key", sa.String(300), primary_key=True),
+    sa.Column("table_name", sa.String(200), nullable=False),
+    sa.Column("kind", sa.String(40), nullable=False),
+    sa.Column("days", Days),  # nothing where a log does not name them
+    sa.Column("digest", sa.String(64), nullable=False),
+    sa.Column("message", sa.Text, nullable=False),
+    sa.Column("first_seen_at", UtcInstant, nullable=False),
+    sa.Column("last_seen_at", UtcInstant, nullable=False),
+    sa.Column("resolved_at", UtcInstant),
+    sa.Column("reported_at", UtcInstant),
+    sa.Column("reported_digest", sa.String(64)),
+    sa.Column("reported_why", sa.Text),
+    sa.Column("refused_at", UtcInstant),
+    _one_of("kind", GapKind),
+    sa.CheckConstraint("(reported_at IS NULL) = (reported_digest IS NULL)", name="report"),
+    sa.Index(
+        "ix_finding_lasting",
+        "table_name",
+        sqlite_where=_NOT_RESOLVED,
+        postgresql_where=_NOT_RESOLVED,
+    ),
 )
 
 _NOT_SUPERSEDED = sa.text("superseded_at IS NULL")

@@ -19,6 +19,14 @@ from backfill_platform.domain.comparisons import Comparison
 from backfill_platform.domain.errors import LostRace, SetupIncomplete
 from backfill_platform.domain.estimates import PastChunk
 from backfill_platform.domain.fences import Fence
+from backfill_platform.domain.gaps import (
+    AcceptedDay,
+    EndedRun,
+    Gap,
+    GapReport,
+    NotedChanges,
+    NotedGap,
+)
 from backfill_platform.domain.identity import GroupId, RunId
 from backfill_platform.domain.judgements import Judgement, MeasuredDay
 from backfill_platform.domain.ledger_figures import LedgerFigures
@@ -27,6 +35,7 @@ from backfill_platform.domain.lineage import Due
 from backfill_platform.domain.measurements import PartitionMeasurement
 from backfill_platform.domain.modes import RunKind
 from backfill_platform.domain.partitions import DayRange, PartitionSet
+from backfill_platform.domain.repairs import RepairRun
 from backfill_platform.domain.retirements import RetirementIntent, RetirementRecord
 from backfill_platform.domain.reviews import HeldChunk, Review
 from backfill_platform.domain.runs import (
@@ -55,12 +64,14 @@ from backfill_platform.ledger import deliveries as _deliveries
 from backfill_platform.ledger import events as _events
 from backfill_platform.ledger import fences as _fences
 from backfill_platform.ledger import figures as _figures
+from backfill_platform.ledger import findings as _findings
 from backfill_platform.ledger import holding as _holding
 from backfill_platform.ledger import judgements as _judgements
 from backfill_platform.ledger import lineage as _lineage
 from backfill_platform.ledger import pace as _pace
 from backfill_platform.ledger import publications as _publications
 from backfill_platform.ledger import reach as _reach
+from backfill_platform.ledger import repairs as _repairs
 from backfill_platform.ledger import retirements as _retirements
 from backfill_platform.ledger import reviews as _reviews
 from backfill_platform.ledger import runs as _runs
@@ -587,3 +598,48 @@ class Ledger:
         """Of those days that a run has ever published, in the order of days."""
         with self._read() as connection:
             return _accepted.read_histories(connection, table, days)
+
+    def accepted_days(self, table: str) -> dict[date, AcceptedDay]:
+        """Of every day that consumers see."""
+        with self._read() as connection:
+            return _repairs.read_accepted_days(connection, table)
+
+    def ended_runs(self, table: str, state: RunState, *, limit: int) -> tuple[EndedRun, ...]:
+        """The newest first: those that would have published, without unattended repairs."""
+        with self._read() as connection:
+            return _repairs.read_ended(connection, table, state, limit)
+
+    def landed_versions(self, table: str, *, at_least: int) -> frozenset[int]:
+        with self._read() as connection:
+            return _repairs.read_landed_versions(connection, table, at_least)
+
+    def is_intended(self, publication_id: str) -> bool:
+        with self._read() as connection:
+            return _repairs.is_intended(connection, publication_id)
+
+    def repairs_tried(self, gap_keys: Iterable[str]) -> dict[str, tuple[RepairRun, ...]]:
+        """Unattended repairs by gap, the first attempt first."""
+        with self._read() as connection:
+            return _repairs.read_tried(connection, tuple(gap_keys))
+
+    def repairs_since(self, tables: Collection[str], since: datetime) -> tuple[RunRecord, ...]:
+        """Unattended repairs that were planned since, the oldest first."""
+        with self._read() as connection:
+            return _repairs.read_planned_since(connection, tables, require_aware(since))
+
+    def lasting_gaps(self, tables: Collection[str]) -> dict[str, NotedGap]:
+        """By key, as they were noted last."""
+        with self._read() as connection:
+            return _findings.read_lasting(connection, tables)
+
+    def note_gaps(
+        self, seen: Iterable[Gap], *, tables: Collection[str], now: datetime
+    ) -> NotedChanges:
+        """All that was found in these tables now; what else lasted there is resolved."""
+        with self._write(now) as connection:
+            return _findings.note_gaps(connection, tuple(seen), tables, now)
+
+    def report_gaps(self, reports: Iterable[GapReport], *, now: datetime) -> tuple[str, ...]:
+        """The keys of those that say something new; whoever says it second hears nothing."""
+        with self._write(now) as connection:
+            return _findings.record_reports(connection, tuple(reports), now)

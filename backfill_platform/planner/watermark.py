@@ -74,12 +74,18 @@ def _holes_in_windows(draft: Draft) -> Iterator[_Lack]:
             yield _Lack(days=days, what=f"{used.name} holds nothing for {name_days(holes)}")
 
 
+def settled_until(last_held: date | None, *, yesterday: date) -> date | None:
+    """What an input that has come so far will get no more rows for: no day that has not ended."""
+    return None if last_held is None else min(last_held, yesterday)
+
+
 def _settled_until(draft: Draft, used: Input) -> date | None:
     """The last day that has ended and landed; an input that holds nothing is refused as such."""
     known, yesterday = draft.facts.inputs[used.name], draft.today - ONE_DAY
     if known.days_present is None:
         return None
-    return yesterday if known.holds_later else min(known.days_present.span.last, yesterday)
+    last = None if known.holds_later else known.days_present.span.last
+    return yesterday if last is None else settled_until(last, yesterday=yesterday)
 
 
 def _waits_for(draft: Draft, used: Input, *, until: date) -> str:

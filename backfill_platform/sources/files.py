@@ -5,9 +5,10 @@ refuses when it no longer holds: a re-landed file is a new input, not the planne
 """
 
 import hashlib
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pyarrow.parquet as parquet
@@ -58,6 +59,17 @@ def day_files(landing: Path, source: FileSource, day: date) -> tuple[Path, ...]:
     )
 
 
+def landed_at(landing: Path, source: FileSource) -> dict[date, datetime]:
+    """By day that holds files: when the newest of them was written. No file is opened."""
+    root, prefix = landing / source.path, f"{source.day_column}="
+    if not root.is_dir():
+        return {}
+    with os.scandir(root) as folders:
+        named = [folder for folder in folders if folder.name.startswith(prefix)]
+    found = ((_day_of(folder.name, prefix), _newest_file(folder)) for folder in named)
+    return {day: written for day, written in found if day is not None and written is not None}
+
+
 def read_files(
     spark: SparkSession, landing: Path, source: FileSource, schema: StructType, days: DayRange
 ) -> DataFrame:
@@ -82,6 +94,26 @@ def count_rows(path: Path) -> int:
         raise PlanRefused(
             (f"{path} is no readable Parquet file ({damaged}); have it landed again",)
         ) from damaged
+
+
+def _day_of(name: str, prefix: str) -> date | None:
+    """What is named otherwise is no day's folder."""
+    try:
+        return date.fromisoformat(name.removeprefix(prefix))
+    except ValueError:
+        return None
+
+
+def _newest_file(folder: os.DirEntry[str]) -> datetime | None:
+    if not folder.is_dir():
+        return None
+    with os.scandir(folder.path) as files:
+        times = [
+            file.stat().st_mtime
+            for file in files
+            if file.name.endswith(".parquet") and not file.name.startswith((".", "_"))
+        ]
+    return datetime.fromtimestamp(max(times), tz=UTC) if times else None
 
 
 def _digest(files: tuple[Path, ...]) -> str:

@@ -65,6 +65,7 @@ GOLDEN = GoldenFigure(
 GOOD: dict[str, Any] = {
     "rows_least": 2,
     "rows_most": 9,
+    "rows_least_share_of_usual": Decimal("0.5"),
     "relations": (TO_EVENTS, TO_CALENDAR),
     "instants": (InstantBound(column="opened_at", earliest=-HOUR, latest=HOUR),),
     "measures": (CASES,),
@@ -105,7 +106,7 @@ def test_what_can_be_judged_is_taken():
 
 
 def test_an_edge_of_each_bound_is_still_taken():
-    edges = {"rows_least": 0, "rows_most": 0, "rejects_most": 0}
+    edges = {"rows_least": 0, "rows_most": 0, "rejects_most": 0, "rows_least_share_of_usual": 1}
     assert build({"fresh_within_hours": 1}, **edges).tables
 
 
@@ -137,6 +138,21 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
     "rows_least": ("rows", {"rows_least": -1}, "rows_least is -1; use 0 or more"),
     "rejects_most": ("rows", {"rejects_most": -1}, "rejects_most is -1; use 0 or more"),
     "rows_most": ("rows", {"rows_least": 3, "rows_most": 2}, "no day could have both"),
+    "share as a float": (
+        "rows",
+        {"rows_least_share_of_usual": 0.5},
+        "rows_least_share_of_usual is 0.5; write Decimal('0.5')",
+    ),
+    "share of more than all": (
+        "rows",
+        {"rows_least_share_of_usual": Decimal("1.5")},
+        "rows_least_share_of_usual is 1.5; use a share such as Decimal('0.5')",
+    ),
+    "negative share": (
+        "rows",
+        {"rows_least_share_of_usual": Decimal(-1)},
+        "rows_least_share_of_usual is -1; use 0 or more",
+    ),
     "relation twice": ("relations", {"relations": (TO_EVENTS, TO_EVENTS)}, "'event' is declared"),
     "relation of nothing": ("relations", relation(columns=()), "'event' names no columns"),
     "relation of a column": ("relations", relation(columns=("no",)), "'no' is not in the schema"),

@@ -1,12 +1,13 @@
 """A listing names exactly what stands in the daily folders; what lands again is another input."""
 
+import os
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 
 import pytest
 
 from backfill_platform.domain.partitions import DayRange
-from backfill_platform.sources.files import day_files, list_files
+from backfill_platform.sources.files import day_files, landed_at, list_files
 from backfill_platform_tests.readings import READINGS, land, week
 
 DAYS = week()
@@ -47,3 +48,28 @@ def test_files_that_are_still_being_written_are_not_read(landing):
 def test_a_source_that_is_not_there_holds_nothing(tmp_path):
     nowhere = replace(READINGS, path="nowhere")
     assert list_files(tmp_path, nowhere, [date(2025, 1, 1)]).days is None
+
+
+def test_when_days_landed_is_told_without_opening_a_file(landing):
+    folder = day_files(landing, READINGS, DAYS.start)[0].parent
+    (folder / "readings.parquet").write_bytes(b"no parquet at all")
+    os.utime(folder / "readings.parquet", (1_000, 1_000))
+    told = landed_at(landing, READINGS)
+    assert (set(told), told[DAYS.start]) == (
+        {*DAYS},
+        datetime(1970, 1, 1, 0, 16, 40, tzinfo=UTC),
+    )
+
+
+def test_of_what_is_no_day_or_still_being_written_nothing_has_landed(landing):
+    root = landing / READINGS.path
+    folder = day_files(landing, READINGS, DAYS.start)[0].parent
+    (folder / "readings.parquet").rename(folder / "_readings.parquet")
+    (root / "day=soon").mkdir()
+    (root / f"day={DAYS.last}0").mkdir()
+    (root / "day=2025-02-01").write_text("no folder")
+    assert set(landed_at(landing, READINGS)) == {*DAYS} - {DAYS.start}
+
+
+def test_a_source_of_which_nothing_has_ever_landed_holds_nothing(tmp_path):
+    assert landed_at(tmp_path, READINGS) == {}

@@ -6,6 +6,7 @@ from backfill_platform.engine.platform import Platform
 from backfill_platform.orchestration.sensors import downstream, expiring, publishing, recovering
 from backfill_platform.orchestration.sensors.alerts import make_alert_sensor
 from backfill_platform.orchestration.sensors.daily import make_daily
+from backfill_platform.orchestration.sensors.gaps import make_gap_sensor
 from backfill_platform.orchestration.sensors.lineage import make_lineage_sensor
 from backfill_platform.orchestration.sensors.looks import make_sensor
 from backfill_platform.orchestration.sensors.metrics import make_metrics_sensor
@@ -43,6 +44,7 @@ def build_sensors(platform: Platform) -> list[dg.SensorDefinition]:
             every_seconds=expiring.EVERY_SECONDS,
             look=expiring.look_for_overdue,
         ),
+        make_gap_sensor(platform),
         make_alert_sensor(platform),
         make_metrics_sensor(platform, platform.home / "metrics"),
         make_lineage_sensor(platform, make_delivery(platform.lineage)),
