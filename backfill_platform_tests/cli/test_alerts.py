@@ -7,16 +7,19 @@ from pathlib import Path
 import pytest
 
 from backfill_platform.domain.alert_channels import WebhookChannel
-from backfill_platform.domain.alert_facts import ReportedGap
 from backfill_platform.engine.alerts.delivering import deliver_alerts
 from backfill_platform.engine.alerts.raising import raise_alerts
 from backfill_platform.engine.platform import Platform
 from backfill_platform.governance.alerting import Alerting, AlertRule
 from backfill_platform_tests.cli.conftest import Answer, Call
+from backfill_platform_tests.engine.alerts.reported import report_gaps
 from backfill_platform_tests.notifier.web_receiver import web_receiver
 from backfill_platform_tests.readings import BRONZE
 
-GAP = ReportedGap(key="gap-1", table=BRONZE, message="Nobody may repair 2025-01-03.")
+
+def raise_gap(platform: Platform) -> None:
+    report_gaps(platform, {"gap-1": "2025-01-03 is missing."})
+    raise_alerts(platform)
 
 
 def words(answer: Answer) -> str:
@@ -52,17 +55,17 @@ def test_where_nothing_is_open_it_says_so(call: Call) -> None:
 def test_an_open_alert_is_shown_with_what_to_do_and_who_was_told(
     call: Call, platform: Platform
 ) -> None:
-    raise_alerts(platform, gaps=[GAP])
+    raise_gap(platform)
     assert "told log (opened not yet)" in words(call("alerts"))
     deliver_alerts(platform)
     said = words(call("alerts"))
     assert "A gap in bronze.readings is not repaired OPEN WARNING" in said
-    assert "Nobody may repair 2025-01-03." in said
+    assert "2025-01-03 is missing. Not repaired by itself:" in said
     assert "told log (opened at " in said
 
 
 def test_what_did_not_arrive_is_shown_with_its_reason(call: Call, dead: Platform) -> None:
-    raise_alerts(dead, gaps=[GAP])
+    raise_gap(dead)
     deliver_alerts(dead)
     said = words(call("alerts"))
     assert "told dead (opened not delivered)" in said
@@ -74,19 +77,20 @@ def test_what_did_not_arrive_is_shown_with_its_reason(call: Call, dead: Platform
 
 
 def test_what_is_over_is_shown_only_when_asked_for(call: Call, platform: Platform) -> None:
-    raise_alerts(platform, gaps=[GAP])
+    raise_gap(platform)
+    report_gaps(platform, {})
     raise_alerts(platform)
     assert call("alerts").stdout == "No alert is open.\n"
     assert "RESOLVED WARNING" in words(call("alerts", "--all"))
 
 
 def test_programs_get_alerts_with_their_deliveries(call: Call, dead: Platform) -> None:
-    raise_alerts(dead, gaps=[GAP])
+    raise_gap(dead)
     deliver_alerts(dead)
     document = call("alerts", "--json").document
     (alert,) = document["alerts"]
     (delivery,) = alert["deliveries"]
-    assert (alert["key"], alert["state"]) == ("GAP_NOT_REPAIRABLE:gap-1", "OPEN")
+    assert (alert["key"], alert["state"]) == (f"GAP_NOT_REPAIRABLE:{BRONZE}:gap-1", "OPEN")
     assert (delivery["channel"], delivery["event"], delivery["attempts"]) == ("dead", "OPENED", 1)
     assert [one["delivery_id"] for one in document["undelivered"]] == [delivery["delivery_id"]]
 

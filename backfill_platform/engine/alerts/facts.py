@@ -30,12 +30,7 @@ _ABOUT_RUNS = frozenset(
 )
 
 
-def read_facts(
-    platform: Platform,
-    known: Iterable[AlertRecord],
-    gaps: Iterable[ReportedGap],
-    now: datetime,
-) -> AlertFacts:
+def read_facts(platform: Platform, known: Iterable[AlertRecord], now: datetime) -> AlertFacts:
     book, thresholds = platform.ledger.alerts, platform.alerting.thresholds
     told = [record.alert.subject for record in known if record.alert.kind in _ABOUT_RUNS]
     stuck = _read_stuck(platform, told, now)
@@ -44,7 +39,7 @@ def read_facts(
         failed=tuple(run for run in stuck if run.state is _S.FAILED),
         repeated=book.repeated_keys([run.run_id for run in stuck]),
         waiting=tuple(_read_waiting(platform, now)),
-        gaps=tuple(gaps),
+        gaps=tuple(_read_gaps(platform)),
         newest=tuple(_read_newest(platform)),
         half_done=book.half_done(overdue, limit=MOST),
         states=book.states(told),
@@ -72,6 +67,14 @@ def _read_waiting(platform: Platform, now: datetime) -> Iterable[WaitingRun]:
         if run.entered_at <= too_long_ago and run.run_id not in held:
             roles = book.missing_roles(run.run_id, now)
             yield WaitingRun(run=run, since=run.entered_at, roles=roles)
+
+
+def _read_gaps(platform: Platform) -> Iterable[ReportedGap]:
+    """What the newest look for gaps found and leaves to somebody."""
+    for key, gap in platform.ledger.lasting_gaps(platform.catalog.tables.keys()).items():
+        if gap.reported_why is not None:
+            why = f"Not repaired by itself: {gap.reported_why}."
+            yield ReportedGap(key=key, table=gap.table, message=f"{gap.message} {why}")
 
 
 def _read_newest(platform: Platform) -> Iterable[NewestDay]:

@@ -9,7 +9,6 @@ from functools import partial
 import pytest
 
 from backfill_platform.domain.alert_channels import AlertChannel, FileChannel, WebhookChannel
-from backfill_platform.domain.alert_facts import ReportedGap
 from backfill_platform.engine.alerts.delivering import DeliveryRound, deliver_alerts
 from backfill_platform.engine.alerts.raising import raise_alerts
 from backfill_platform.engine.platform import Platform
@@ -18,6 +17,7 @@ from backfill_platform.ledger.alert_book import AlertBook
 from backfill_platform.ledger.store import Ledger
 from backfill_platform.settings import load_settings
 from backfill_platform_tests.engine.alerts.conftest import Time
+from backfill_platform_tests.engine.alerts.reported import report_gaps
 from backfill_platform_tests.notifier.web_receiver import WebReceiver
 from backfill_platform_tests.racing import run_together
 from backfill_platform_tests.readings import BRONZE
@@ -28,7 +28,8 @@ LOG = FileChannel(path="alerts.jsonl")
 
 def raised(platform: Platform, *keys: str) -> None:
     """Exactly these are open; what was open before and is none of them is over."""
-    raise_alerts(platform, gaps=[ReportedGap(key=key, table=BRONZE, message="m") for key in keys])
+    report_gaps(platform, dict.fromkeys(keys, "A day is missing."))
+    raise_alerts(platform)
 
 
 def told_by(platform: Platform, **channels: AlertChannel) -> Platform:
@@ -43,7 +44,8 @@ def deliver_after(platform: Platform, time: Time, **units: float) -> DeliveryRou
 
 def lines(platform: Platform) -> list[str]:
     path = platform.home / LOG.path
-    return [json.loads(line)["subject"] for line in path.read_text().splitlines()]
+    subjects = [json.loads(line)["subject"] for line in path.read_text().splitlines()]
+    return [subject.removeprefix(f"{BRONZE}:") for subject in subjects]
 
 
 class Died(BaseException):

@@ -5,7 +5,6 @@ from datetime import timedelta
 
 import pytest
 
-from backfill_platform.domain.alert_facts import ReportedGap
 from backfill_platform.domain.alerts import AlertEvent, AlertKind, AlertRound
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.manifests import Manifest
@@ -15,6 +14,7 @@ from backfill_platform.engine.alerts.raising import raise_alerts
 from backfill_platform.engine.plan.planning import plan_run
 from backfill_platform.engine.platform import Platform
 from backfill_platform_tests.engine.alerts.conftest import Time
+from backfill_platform_tests.engine.alerts.reported import report_gaps
 from backfill_platform_tests.engine.by_hand import stage_by_hand
 from backfill_platform_tests.engine.lives import (
     NOW,
@@ -199,12 +199,13 @@ def test_an_unknown_outcome_is_told_until_it_is_known(
 
 
 def test_a_gap_is_told_once_and_again_when_it_changes(alerted: Platform, time: Time) -> None:
-    gap = ReportedGap(key="gap-1", table=BRONZE, message="Nobody may repair 2025-01-03.")
-    assert told(raise_alerts(alerted, gaps=[gap])) == [(E.OPENED, K.GAP_NOT_REPAIRABLE)]
+    report_gaps(alerted, {"gap-1": "2025-01-03 is missing."})
+    assert told(raise_alerts(alerted)) == [(E.OPENED, K.GAP_NOT_REPAIRABLE)]
     time.go(hours=1)
-    assert told(raise_alerts(alerted, gaps=[gap])) == []
-    wider = replace(gap, message="Nobody may repair 2025-01-03..2025-01-04.")
-    assert told(raise_alerts(alerted, gaps=[wider])) == [(E.CHANGED, K.GAP_NOT_REPAIRABLE)]
+    assert told(raise_alerts(alerted)) == []
+    report_gaps(alerted, {"gap-1": "2025-01-03..2025-01-04 are missing."})
+    assert told(raise_alerts(alerted)) == [(E.CHANGED, K.GAP_NOT_REPAIRABLE)]
+    report_gaps(alerted, {})
     assert told(raise_alerts(alerted)) == [(E.RESOLVED, K.GAP_NOT_REPAIRABLE)]
 
 
