@@ -73,6 +73,15 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
 
 
 @pytest.fixture
+def environment() -> Iterator[None]:
+    """What a verb enters as its environment is left again afterwards."""
+    before = dict(os.environ)
+    yield
+    os.environ.clear()
+    os.environ.update(before)
+
+
+@pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A place for all data of one test; settings that are loaded in it point there."""
     monkeypatch.setenv("BACKFILL_HOME", str(tmp_path))

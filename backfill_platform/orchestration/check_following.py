@@ -10,7 +10,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import date
 
 import dagster as dg
+from dagster._core.instance.utils import RUNLESS_JOB_NAME
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecord
+from sqlalchemy.exc import IntegrityError
 
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.tables import TableSpec
@@ -75,10 +77,25 @@ def follow_checks(
     told = sorted(behind, key=lambda story: not story.verdict.has_passed)
     judged = find_judged(instance, spec, {story.verdict.day for story in told})
     for said in evaluate_days(spec, told, judged, platform.evidence):
-        instance.report_runless_asset_event(said)
+        _report(instance, said)
     for said in evaluate_gates(spec, behind, set(spec.gates), platform.evidence):
-        instance.report_runless_asset_event(said)
+        _report(instance, said)
     return tuple(sorted({story.verdict.day for story in behind}))
+
+
+def _report(instance: dg.DagsterInstance, said: dg.AssetCheckEvaluation) -> None:
+    """Outside of a run, Dagster takes one result for a check and a partition, and no second one
+    (`idx_asset_check_executions_unique`). Under the name of the judged run it takes one more, and
+    replaces it when that run is told of again."""
+    try:
+        instance.report_runless_asset_event(said)
+    except IntegrityError:
+        event = dg.DagsterEvent(
+            event_type_value=dg.DagsterEventType.ASSET_CHECK_EVALUATION.value,
+            job_name=RUNLESS_JOB_NAME,
+            event_specific_data=said,
+        )
+        instance.report_dagster_event(event, run_id=str(said.metadata[RUN].value))
 
 
 def find_checks_behind(

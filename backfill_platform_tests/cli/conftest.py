@@ -35,7 +35,7 @@ Call = Callable[..., Answer]
 
 
 @pytest.fixture
-def call(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> Call:
+def call(platform: Platform, monkeypatch: pytest.MonkeyPatch, environment: None) -> Call:
     """Calls `backfill` in this process, at no terminal; the policy asks nobody."""
     monkeypatch.setenv("BACKFILL_CATALOG", "backfill_platform_tests.readings:DECLARATIONS")
     monkeypatch.setenv("BACKFILL_GOVERNANCE", str(NOBODY))

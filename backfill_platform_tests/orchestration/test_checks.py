@@ -206,6 +206,17 @@ def test_following_checks_twice_tells_nothing_new(dagster, judge):
     assert rows(dagster) == before
 
 
+def test_a_day_that_is_judged_again_outside_dagster_is_told_again(dagster, judge):
+    judge("bad", FAILS)
+    follow(dagster)
+    judge("bad again", FAILS)
+    follow(dagster)
+    newer = judge("good", {})
+    follow(dagster)
+    told = newest(dagster, START.isoformat())
+    assert (told.metadata["run"].value, told.passed) == (newer.run_id, True)
+
+
 def test_after_following_the_worst_is_what_lists_of_checks_show(dagster, judge):
     judge("bad", FAILS)
     follow(dagster)

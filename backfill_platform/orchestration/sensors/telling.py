@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import date
 
 import dagster as dg
-from sqlalchemy.exc import IntegrityError
 
 from backfill_platform.domain.identity import RunId
 from backfill_platform.engine.platform import Platform
@@ -58,20 +57,9 @@ def tell_some(
     left = [day for day in record.days or () if day >= first.first_day]
     now, later = left[:DAYS_AT_ONCE], left[DAYS_AT_ONCE:]
     follow(instance, platform, record.table, now)
-    _follow_checks(platform, instance, record.table, now)
+    follow_checks(instance, platform, record.table, now)
     rest = [Untold(run_id=first.run_id, first_day=later[0])] if later else []
     return (*rest, *others)
-
-
-def _follow_checks(
-    platform: Platform, instance: dg.DagsterInstance, table: str, days: list[date]
-) -> None:
-    """Dagster takes one result outside of a run for a check and a partition, and no second one
-    (`idx_asset_check_executions_unique`); what is accepted was told before."""
-    try:
-        follow_checks(instance, platform, table, days)
-    except IntegrityError:
-        return
 
 
 def _has_told_itself(platform: Platform, instance: dg.DagsterInstance, run_id: RunId) -> bool:
