@@ -36,7 +36,7 @@ def read_facts(platform: Platform, known: Iterable[AlertRecord], now: datetime) 
     stuck = _read_stuck(platform, told, now)
     overdue = now - timedelta(minutes=thresholds.recovery_overdue_minutes)
     return AlertFacts(
-        failed=tuple(run for run in stuck if run.state is _S.FAILED),
+        failed=tuple(run for run in stuck if run.state is _S.FAILED and not _tries(platform, run)),
         repeated=book.repeated_keys([run.run_id for run in stuck]),
         waiting=tuple(_read_waiting(platform, now)),
         gaps=tuple(_read_gaps(platform)),
@@ -53,6 +53,12 @@ def _read_stuck(platform: Platform, told: list[str], now: datetime) -> tuple[Sta
     found = book.standing_runs(_NOT_JUDGED_WELL, since=since, also=told, limit=MOST)
     made_good = book.made_good(run for run in found if run.state is _S.FAILED)
     return tuple(run for run in found if run.run_id not in made_good)
+
+
+def _tries(platform: Platform, run: StandingRun) -> bool:
+    """An unattended repair that failed is tried again; when it is not any more, its gap is told."""
+    repairs = platform.policy.repairs
+    return repairs is not None and run.actor == repairs.requested_by
 
 
 def _read_waiting(platform: Platform, now: datetime) -> Iterable[WaitingRun]:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,7 @@ from backfill_platform.domain.runs import AcceptedRows, PublicationIntent
 from backfill_platform.domain.verdicts import Gate
 from backfill_platform.engine.alerts.raising import raise_alerts
 from backfill_platform.engine.plan.planning import plan_run
-from backfill_platform.engine.platform import Platform
+from backfill_platform.engine.platform import Platform, load_policy
 from backfill_platform_tests.engine.alerts.conftest import Time
 from backfill_platform_tests.engine.alerts.reported import report_gaps
 from backfill_platform_tests.engine.by_hand import stage_by_hand
@@ -27,6 +28,8 @@ from backfill_platform_tests.engine.lives import (
 from backfill_platform_tests.readings import BRONZE, week
 
 E, K, S = AlertEvent, AlertKind, RunState
+
+POLICIES = Path(__file__).parents[2] / "policies"
 
 
 def told(found: AlertRound) -> list[tuple[AlertEvent, AlertKind]]:
@@ -74,6 +77,14 @@ def test_a_retry_ends_nothing_until_it_has_come_through(
         (E.RESOLVED, K.DUPLICATES_FOUND),
         (E.RESOLVED, K.RUN_FAILED),
     ]
+
+
+def test_an_unattended_repair_that_fails_is_no_alert_of_its_own(alerted: Platform, intent) -> None:
+    policy = load_policy(POLICIES / "repairs.yaml")
+    assert policy.repairs is not None
+    mended = intent(BRONZE, week(days=3), "repair:1", requested_by=policy.repairs.requested_by)
+    fail(alerted, plan_run(alerted, mended))
+    assert told(raise_alerts(replace(alerted, policy=policy))) == []
 
 
 def test_a_cancelled_run_is_nobodys_worry(alerted: Platform, planned: Manifest) -> None:
