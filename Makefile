@@ -17,7 +17,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --no-deps --no-compile --require
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
-.PHONY: help setup demo up test chaos check lint types fmt bench lock clean
+.PHONY: help setup demo up browser test chaos check lint types fmt bench lock clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,7 +31,10 @@ demo: setup ## tell the story of the case study in the terminal
 up: setup ## start Dagster and a warm Spark on localhost, until Ctrl-C
 	@exec $(BIN)/backfill up
 
-test: setup ## run the tests: whole runs through Spark beside all others
+browser: setup ## a Chromium for the tests of Dagster's pages, where there is none
+	@.ci/browser
+
+test: browser ## run the tests: whole runs through Spark beside all others
 	@said=$$(mktemp); $(BIN)/python -m pytest -m spark >$$said 2>&1 & with_spark=$$!; failed=0; \
 	$(BIN)/python -m pytest -m "not spark" || failed=$$?; \
 	wait $$with_spark || failed=$$?; cat $$said; rm $$said; exit $$failed

@@ -36,6 +36,7 @@ _LEAD_RUNS = tuple(
 )
 _START_SPARK = {  # processes of their own
     "backfill_platform_tests/cli/test_life.py",
+    "backfill_platform_tests/scenarios/test_browser.py",
     "backfill_platform_tests/scenarios/test_up.py",
 }
 

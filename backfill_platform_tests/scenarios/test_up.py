@@ -1,12 +1,9 @@
 """`backfill up` as a user meets it: real webserver, daemon and Spark, real launches."""
 
 import signal
-import socket
 import subprocess
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -14,66 +11,26 @@ from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.runs import RunRecord
 from backfill_platform.engine.consent.approving import decide, draft_approval
-from backfill_platform.engine.platform import Platform, open_platform
 from backfill_platform.lakehouse.delta_files import TableState
 from backfill_platform.lakehouse.delta_tables import read_table_state
 from backfill_platform.lakehouse.processes import is_listening
-from backfill_platform.ledger.migrate import migrate
-from backfill_platform.settings import load_settings
 from backfill_platform_tests.readings import BRONZE, SILVER, land, week
-from backfill_platform_tests.scenarios.dagster_client import DagsterClient, wait_for
+from backfill_platform_tests.scenarios.running_up import Up, running_up, up_command
 
 DAYS = week()
 KEYS = [day.isoformat() for day in DAYS]
-POLICY = Path(__file__).parent.parent / "policies" / "review.yaml"
-BACKFILL = Path(sys.executable).with_name("backfill")
 LOADED = ["staging/bronze/readings", "bronze/readings"]
 POISONED = DayRange(DAYS.end_exclusive, DAYS.end_exclusive.replace(day=11))
 TOTALLED = ["staging/silver/totals", "silver/totals"]
 
 
-@dataclass(frozen=True)
-class Up:
-    platform: Platform
-    client: DagsterClient
-    process: "subprocess.Popen[bytes]"
-    ports: tuple[int, int]
-
-
-def up_command(given: Mapping[str, str]) -> list[str]:
-    return ["env", *(f"{name}={value}" for name, value in given.items()), str(BACKFILL), "up"]
-
-
-def free_ports() -> tuple[int, int]:
-    with socket.socket() as one, socket.socket() as other:
-        one.bind(("127.0.0.1", 0))
-        other.bind(("127.0.0.1", 0))
-        return one.getsockname()[1], other.getsockname()[1]
-
-
 @pytest.fixture(scope="module")
 def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
-    ports = free_ports()
-    given = {
-        "BACKFILL_HOME": str(tmp_path_factory.mktemp("home")),
-        "BACKFILL_CATALOG": "backfill_platform_tests.readings:DECLARATIONS",
-        "BACKFILL_WEBSERVER_PORT": str(ports[0]),
-        "BACKFILL_CONNECT_PORT": str(ports[1]),
-        "BACKFILL_SPARK_MASTER": "local[2]",
-        "BACKFILL_GOVERNANCE": str(POLICY),
-    }
-    settings = load_settings(
-        home=given["BACKFILL_HOME"], catalog=given["BACKFILL_CATALOG"], governance=POLICY
-    )
-    settings.dagster_storage.mkdir(parents=True)
-    migrate(settings.ledger_url)
-    land(settings.landing, DAYS)
-    process = subprocess.Popen(up_command(given))
-    client = DagsterClient(f"http://127.0.0.1:{ports[0]}")
-    wait_for(lambda: True if is_listening("127.0.0.1", ports[0]) else process.poll(), seconds=180)
-    yield Up(platform=open_platform(settings), client=client, process=process, ports=ports)
-    process.send_signal(signal.SIGINT)
-    process.wait(timeout=60)
+    home = tmp_path_factory.mktemp("home")
+    land(home / "landing", DAYS)
+    catalog = "backfill_platform_tests.readings:DECLARATIONS"
+    with running_up(home, catalog=catalog, policy="review.yaml") as started:
+        yield started
 
 
 @dataclass(frozen=True)
