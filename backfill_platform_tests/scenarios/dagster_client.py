@@ -4,6 +4,7 @@ import json
 import time
 import urllib.request
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -13,6 +14,16 @@ mutation ($params: LaunchBackfillParams!) {
   launchPartitionBackfill(backfillParams: $params) {
     __typename
     ... on LaunchBackfillSuccess { backfillId }
+    ... on PythonError { message }
+  }
+}
+"""
+
+LAUNCH_RUN = """
+mutation ($params: ExecutionParams!) {
+  launchRun(executionParams: $params) {
+    __typename
+    ... on LaunchRunSuccess { run { runId } }
     ... on PythonError { message }
   }
 }
@@ -35,6 +46,12 @@ query ($id: String!) {
       }
     }
   }
+}
+"""
+
+RUN_TIMES = """
+query ($id: ID!) {
+  runOrError(runId: $id) { ... on Run { creationTime startTime } }
 }
 """
 
@@ -67,6 +84,26 @@ class DagsterClient:
         }
         return self.ask(LAUNCH, params=params)["launchPartitionBackfill"]["backfillId"]
 
+    def launch_run(self, assets: Sequence[str], day: str, tags: Mapping[str, str]) -> str:
+        """One Dagster run over one day, as a schedule asks for it."""
+        given = {
+            **tags,
+            "dagster/asset_partition_range_start": day,
+            "dagster/asset_partition_range_end": day,
+        }
+        params = {
+            "selector": {
+                "repositoryLocationName": "backfill_platform",
+                "repositoryName": "__repository__",
+                "jobName": "__ASSET_JOB",
+                "assetSelection": [{"path": asset.split("/")} for asset in assets],
+            },
+            "executionMetadata": {
+                "tags": [{"key": key, "value": value} for key, value in given.items()]
+            },
+        }
+        return self.ask(LAUNCH_RUN, params=params)["launchRun"]["run"]["runId"]
+
     def finished_backfill(self, backfill_id: str) -> dict[str, Any]:
         """What the backfill's page shows, once it is over."""
 
@@ -76,6 +113,11 @@ class DagsterClient:
             return found if is_over else None
 
         return wait_for(page, seconds=300)
+
+    def waited(self, run_id: str) -> timedelta:
+        """From its launch until its process was at work."""
+        times = self.ask(RUN_TIMES, id=run_id)["runOrError"]
+        return timedelta(seconds=times["startTime"] - times["creationTime"])
 
     def tags_of_runs(self, backfill_id: str) -> list[dict[str, str]]:
         wanted = {"tags": [{"key": "dagster/backfill", "value": backfill_id}]}

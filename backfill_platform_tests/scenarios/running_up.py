@@ -31,9 +31,16 @@ class Up:
         return f"http://127.0.0.1:{self.ports[0]}"
 
 
+def prepared(home: Path, *, catalog: str, policy: str) -> Platform:
+    """What `backfill setup` leaves, and whoever wants to may fill, before anything is started."""
+    settings = load_settings(home=home, catalog=catalog, governance=POLICIES / policy)
+    settings.dagster_storage.mkdir(parents=True, exist_ok=True)
+    migrate(settings.ledger_url)
+    return open_platform(settings)
+
+
 @contextmanager
 def running_up(home: Path, *, catalog: str, policy: str) -> Iterator[Up]:
-    """Whatever has to lie there before the first tick is to be landed below the home before."""
     ports = free_ports()
     given = {
         "BACKFILL_HOME": str(home),
@@ -43,13 +50,11 @@ def running_up(home: Path, *, catalog: str, policy: str) -> Iterator[Up]:
         "BACKFILL_SPARK_MASTER": "local[2]",
         "BACKFILL_GOVERNANCE": str(POLICIES / policy),
     }
-    settings = load_settings(home=home, catalog=catalog, governance=POLICIES / policy)
-    settings.dagster_storage.mkdir(parents=True)
-    migrate(settings.ledger_url)
+    platform = prepared(home, catalog=catalog, policy=policy)
     process = subprocess.Popen(up_command(given))
     client = DagsterClient(f"http://127.0.0.1:{ports[0]}")
     wait_for(lambda: True if is_listening("127.0.0.1", ports[0]) else process.poll(), seconds=180)
-    yield Up(platform=open_platform(settings), client=client, process=process, ports=ports)
+    yield Up(platform=platform, client=client, process=process, ports=ports)
     process.send_signal(signal.SIGINT)
     process.wait(timeout=60)
 
