@@ -83,6 +83,7 @@ def _plan(platform: Platform, name: str, days: Iterable[date]) -> Manifest:
 
 
 def _tell(up: Up, home: Path, *, began: datetime) -> None:
+    wait_for(lambda: up.platform.ledger.runs(kind=RunKind.REPAIR) or None, seconds=180)
     beside = _daily_load(up, home, LANDED.end_exclusive)
     for name in MENDED:
         _say(f"{table(name)}: {_mended(up, name, began)}")
