@@ -17,7 +17,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --no-deps --no-compile --require
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
-.PHONY: help setup demo up browser test chaos night check lint types fmt bench lock clean
+.PHONY: help setup demo up browser test chaos night kills check lint types fmt bench lock clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ chaos: setup ## kill a run at every step, recover it and compare (minutes)
 
 night: setup ## leave gaps to a real daemon, and tell what it made of them (minutes)
 	@$(BIN)/python -m backfill_platform_tests.scenarios.night
+
+kills: setup ## kill workers, daemon, webserver and all of it amid a repair, and start again (minutes)
+	@$(BIN)/python -m backfill_platform_tests.scenarios.kills
 
 check: lint types test ## everything that CI checks
 

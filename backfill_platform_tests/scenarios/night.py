@@ -50,16 +50,16 @@ def _make_gaps(platform: Platform, home: Path) -> None:
     land(home, "poisoned", [HOLE], "a", "a")
     around = [day for day in LANDED if day != HOLE]
     for name in ("hole", "poisoned", "failed"):
-        _publish(platform, name, around)
-    _publish(platform, "ahead", [day for day in LANDED if day < HOLE])
-    _publish(platform, "daily", LANDED)
+        publish_by_hand(platform, name, around)
+    publish_by_hand(platform, "ahead", [day for day in LANDED if day < HOLE])
+    publish_by_hand(platform, "daily", LANDED)
     failed = _plan(platform, "failed", [HOLE])
     start_run(platform, failed.run_id)
     begin_staging(platform, failed)
     fail_run(platform, failed.run_id, "its worker was lost")
 
 
-def _publish(platform: Platform, name: str, days: Iterable[date]) -> None:
+def publish_by_hand(platform: Platform, name: str, days: Iterable[date]) -> None:
     for part in PartitionSet.of_days(days).ranges:
         run_by_hand(platform, _plan(platform, name, part), dict.fromkeys(part, ("a", "b")))
 
