@@ -66,15 +66,14 @@ def over_group(facts: PlanFacts, item: Item, group: Group) -> Aggregate:
 
 
 def over_window(facts: PlanFacts, item: Item, window: Window) -> Known:
-    expression, where = item.expression, f"column {item.name!r}"
+    expression = item.expression
     call = expression.parts[0] if expression and expression.parts else None
     if expression is None or not isinstance(call, Call):
-        facts.see(Cause.ORDER, item.name, where, "its expression could not be read")
+        facts.see_in(item, Cause.ORDER, item.name, "its expression could not be read")
         return NOTHING_OPEN
     if not window.is_total and _is_open(call, expression, window):
-        facts.see(
-            Cause.ORDER, expression.text, where, "rows may share the place that it orders them by"
-        )
+        why = "rows may share the place that it orders them by"
+        facts.see_in(item, Cause.ORDER, expression.text, why)
     below = facts.know_all(call.arguments)
     if call.name in _COLLECTING and not window.is_total:
         return replace(below, order=Order.OF_LIST, origin=expression.text)

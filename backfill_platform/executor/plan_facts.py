@@ -22,6 +22,7 @@ from backfill_platform.executor.plan_words import is_plain, is_repeated
 Key = frozenset[int]  # attributes that together tell rows apart
 
 _IDS = re.compile(r"#\d+L?")
+_MADE = re.compile(r"_we?\d+")  # a window within an expression, as Spark names it
 _LONGEST = 120  # characters of an expression that a message repeats
 
 
@@ -47,6 +48,7 @@ class PlanFacts:
     known: dict[int, Known] = field(default_factory=dict[int, Known])
     _repeats: dict[int, int] = field(default_factory=dict[int, int])
     _holds: dict[int, Key] = field(default_factory=dict[int, Key])
+    _unnamed: dict[int, list[int]] = field(default_factory=dict[int, list[int]])  # sightings
 
     def of(self, attribute: int) -> Known:
         return self.known.get(attribute, NOTHING_OPEN)
@@ -87,6 +89,7 @@ class PlanFacts:
 
     def add(self, item: Item, known: Known) -> Attribute:
         assert item.id is not None
+        self._name(item)
         if not is_repeated(item):
             self.known[item.id] = known
             self._remember(item.id, item.expression)
@@ -98,6 +101,19 @@ class PlanFacts:
         fixed = self.fixed_by(expression)
         if fixed:
             self._holds[attribute] = fixed
+
+    def see_in(self, item: Item, cause: Cause, text: str, why: str) -> None:
+        """About a column; of one that Spark has made, the column that it feeds is told."""
+        self.see(cause, text, f"column {item.name!r}", why)
+        if item.id is not None and _MADE.fullmatch(item.name):
+            self._unnamed.setdefault(item.id, []).append(len(self.sightings) - 1)
+
+    def _name(self, item: Item) -> None:
+        if item.expression is None or _MADE.fullmatch(item.name):
+            return
+        for attribute in item.expression.attributes:
+            for at in self._unnamed.pop(attribute.id, ()):
+                self.sightings[at] = replace(self.sightings[at], where=f"column {item.name!r}")
 
     def see(self, cause: Cause, text: str, where: str, why: str = "") -> None:
         said = _IDS.sub("", text)

@@ -59,7 +59,7 @@ def test_publication_goes_on_once_the_approval_is_there(strict, staged):
     assert given.consent.missing == ()
     assert strict.ledger.run(staged.run_id).state is RunState.PUBLISHED
     kinds = [record.kind for record in bundle(strict, staged.run_id).records()]
-    assert kinds == ["plan", "verdicts", "approval", "publication"]
+    assert kinds == ["plan", "examination", "verdicts", "approval", "publication"]
 
 
 def test_approving_twice_is_approving_once(strict, staged):

@@ -111,6 +111,15 @@ def test_an_order_that_may_have_ties_is_named() -> None:
     assert sighting.expression.startswith("row_number() windowspecdefinition(day, meter, amount")
 
 
+def test_a_window_within_an_expression_is_named_by_the_column_that_it_feeds() -> None:
+    outer = "Project [day#0, _we0#20, cast(_we0#20 as bigint) AS n#21L]"
+    order = "amount#3L ASC NULLS FIRST"
+    spec = f"day#0, {order}, specifiedwindowframe(RowFrame, unboundedpreceding$(), currentrow$())"
+    window = f"Window [row_number() windowspecdefinition({spec}) AS _we0#20], [day#0], [{order}]"
+    (sighting,) = seen(plan("Project [day#0, n#21L]", outer, window))
+    assert (sighting.cause, sighting.where) == (Cause.ORDER, "column 'n'")
+
+
 def test_a_key_counts_through_projections_and_new_names() -> None:
     renamed = plan("Project [day#0 AS d#40, meter#1, rev#2 AS r#41]", "Filter (amount#3L > 1)")
     by = "d#40, meter#1"
