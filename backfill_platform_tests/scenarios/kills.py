@@ -28,9 +28,11 @@ from backfill_platform_tests.scenarios.running_up import Up, prepared, running_u
 LANDED = DayRange(date(2025, 1, 1), date(2025, 1, 11))
 HOLED, POLICY = "hole", "night.yaml"
 
+WORKER = "multiprocessing.spawn"
+
 # By what is said of it: a word that its command line has; everything has the empty one.
 VICTIMS = {
-    "the worker of the Dagster run": "execute_run",
+    "the worker of the Dagster run": WORKER,
     "the daemon": "dagster._daemon",
     "the webserver": "dagster_webserver",
     "all of it at once": "",
@@ -42,10 +44,20 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="backfill-kills-") as folder:
             home = Path(folder) / "home"
             _make_gap(prepared(home, catalog=CATALOG, policy=POLICY), home)
-            killed = _kill_at_work(home, word)
-            with running_up(home, catalog=CATALOG, policy=POLICY) as up:
-                sys.stdout.write(f"{victim}, {killed} processes: {_outcome(up.platform)}\n")
-                sys.stdout.flush()
+            sys.stdout.write(f"{victim}: {_killed(home, word)}\n")
+            sys.stdout.flush()
+
+
+def _killed(home: Path, word: str) -> str:
+    """Without a worker Dagster goes on by itself; without anything else all of it has to be started
+    again, as whatever watches over a deployment would."""
+    with running_up(home, catalog=CATALOG, policy=POLICY) as up:
+        wait_for(lambda: _repair(up.platform, RunState.STAGING), seconds=300)
+        _kill(up, word)
+        if word == WORKER:
+            return _outcome(up.platform)
+    with running_up(home, catalog=CATALOG, policy=POLICY) as again:
+        return _outcome(again.platform)
 
 
 def _make_gap(platform: Platform, home: Path) -> None:
@@ -54,20 +66,14 @@ def _make_gap(platform: Platform, home: Path) -> None:
     publish_by_hand(platform, HOLED, [day for day in LANDED if day != HOLE])
 
 
-def _kill_at_work(home: Path, word: str) -> int:
-    """How many processes were killed. Where Dagster outlives it, it goes on for itself."""
-    with running_up(home, catalog=CATALOG, policy=POLICY) as up:
-        wait_for(lambda: _repair(up.platform, RunState.STAGING), seconds=300)
-        return _kill(up, word)
-
-
-def _kill(up: Up, word: str) -> int:
+def _kill(up: Up, word: str) -> None:
     root = psutil.Process(up.process.pid)
     victims = [one for one in (*root.children(recursive=True), root) if word in _command(one)]
+    if not victims:
+        raise AssertionError(f"no process is called {word!r}")
     for one in victims:
         with suppress(psutil.NoSuchProcess):
             one.kill()
-    return len(victims)
 
 
 def _command(process: psutil.Process) -> str:
