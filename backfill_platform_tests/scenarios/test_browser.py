@@ -88,4 +88,4 @@ def test_what_was_published_is_rolled_back_with_a_second_word(up, pages):
 
 def test_the_table_s_page_says_who_took_the_rows_back(up, pages):
     pages.open(f"/assets/bronze/readings?view=partitions&partition={DAYS.last}")
-    pages.see("took back what")
+    pages.see("rolled back by")
