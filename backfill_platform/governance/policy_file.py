@@ -6,7 +6,7 @@ Opening files does not belong here: the text is handed in.
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Annotated, Any, Self, cast
+from typing import Annotated, Any, cast
 
 from pydantic import (
     BaseModel,
@@ -15,7 +15,6 @@ from pydantic import (
     StrictBool,
     StrictInt,
     ValidationError,
-    model_validator,
 )
 from yaml.nodes import Node
 
@@ -30,7 +29,7 @@ from backfill_platform.governance.policy import Policy, Principal, ReviewRule, R
 from backfill_platform.governance.policy_check import find_problems
 from backfill_platform.governance.repairs import RepairsPart, build_repairs
 from backfill_platform.governance.retention import RetentionPart, build_retention
-from backfill_platform.governance.strict_parts import sentence, word
+from backfill_platform.governance.strict_parts import WindowPart, sentence, word
 from backfill_platform.governance.strict_yaml import find_line, read_yaml
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._@+-]*$")]
@@ -38,7 +37,6 @@ Text = Annotated[str, Field(min_length=1)]
 Count = Annotated[StrictInt, Field(ge=1, le=GREATEST_SAFE_INTEGER)]
 Bound = Annotated[StrictInt, Field(ge=0, le=GREATEST_SAFE_INTEGER)]
 Money = Annotated[Decimal, Field(ge=0)]
-TimeOfDay = Annotated[str, Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")]
 
 
 class _Part(BaseModel):
@@ -93,24 +91,13 @@ class _RatePart(_Part):
     high: Money
 
 
-class _WindowPart(_Part):
-    start: TimeOfDay
-    end: TimeOfDay
-
-    @model_validator(mode="after")
-    def _has_length(self) -> Self:
-        if self.start == self.end:
-            raise ValueError("has to end at another time than it starts")
-        return self
-
-
 class _LimitsPart(_Part):
     max_partitions_at_once: Count | None = None
     max_rows_per_minute: Count | None = None
     max_bytes_per_minute: Count | None = None
     max_commits_per_hour: Count | None = None
     pause_seconds: Bound = 0
-    off_peak: _WindowPart | None = None
+    off_peak: WindowPart | None = None
     max_rows: Count | None = None
     max_cost_usd: Money | None = None
 

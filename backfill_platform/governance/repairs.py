@@ -15,10 +15,10 @@ from backfill_platform.domain.canonical import GREATEST_SAFE_INTEGER
 from backfill_platform.domain.gaps import GapKind
 from backfill_platform.domain.limits import DailyWindow
 from backfill_platform.domain.repairs import RepairRules
+from backfill_platform.governance.strict_parts import WindowPart
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._@+-]*$")]
 Pattern = Annotated[str, Field(pattern=r"^[a-z0-9_*?.]+$")]
-TimeOfDay = Annotated[str, Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")]
 
 # Small enough that no wait which follows from them leads out of the calendar.
 Days = Annotated[StrictInt, Field(ge=1, le=366)]
@@ -37,17 +37,6 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class _WindowPart(_Part):
-    start: TimeOfDay
-    end: TimeOfDay
-
-    @model_validator(mode="after")
-    def _has_length(self) -> Self:
-        if self.start == self.end:
-            raise ValueError("has to end at another time than it starts")
-        return self
-
-
 class RepairsPart(_Part):
     requested_by: Name
     tables: tuple[Pattern, ...] = Field(min_length=1)
@@ -58,7 +47,7 @@ class RepairsPart(_Part):
     runs_per_hour: Runs
     rows_per_day: Rows | None = None
     cost_usd_per_day: Money | None = None
-    quiet_hours: _WindowPart | None = None
+    quiet_hours: WindowPart | None = None
     patience_minutes: Patience = 0
     settle_hours: Hours = 0
 

@@ -2,9 +2,26 @@
 finds wrong is said. Which parts a file has stands with each file's reader.
 """
 
-from typing import Any
+from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+TimeOfDay = Annotated[str, Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")]
+
+
+class WindowPart(BaseModel):
+    """Of each day; over midnight where it ends before it starts."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    start: TimeOfDay
+    end: TimeOfDay
+
+    @model_validator(mode="after")
+    def _has_length(self) -> Self:
+        if self.start == self.end:
+            raise ValueError("has to end at another time than it starts")
+        return self
 
 
 def word(said: str, meaning: object) -> BeforeValidator:

@@ -4,7 +4,7 @@
 
 A day is missing from one table, another is behind its landing, a run has failed on a third, and in
 a fourth the missing day is poisoned. What is told of each comes from the ledger alone. The daily
-load of a fifth comes in the middle of it, and may not begin later than one that comes alone.
+load of a fifth comes in the middle of it; how long it waits is told beside one that comes alone.
 """
 
 import sys

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from backfill_platform.domain.alerts import AlertEvent, AlertRound
+from backfill_platform.domain.errors import BackfillError
 from backfill_platform.engine.alerts.delivering import DeliveryRound, deliver_alerts
 from backfill_platform.engine.alerts.raising import raise_alerts
 from backfill_platform.engine.platform import Platform
@@ -31,8 +32,11 @@ def make_alert_sensor(platform: Platform) -> dg.SensorDefinition:
         description="Tells somebody, as alerts.yaml says, what failed, waits, or is not fresh.",
     )
     def alerts(context: dg.SensorEvaluationContext) -> dg.SkipReason:
-        raised = raise_alerts(platform)
-        delivered = deliver_alerts(platform)
+        try:
+            raised = raise_alerts(platform)
+            delivered = deliver_alerts(platform)
+        except BackfillError as refused:
+            return dg.SkipReason(f"{refused.code}: {refused}")
         for attempt in delivered.failures:
             context.log.warning(f"{attempt.notice.channel}: {attempt.error}")
         return dg.SkipReason(", ".join(_said(raised, delivered)) or "nothing new")

@@ -6,6 +6,7 @@ once: a tick that dies between planning and requesting loses nothing.
 
 import dagster as dg
 
+from backfill_platform.domain.errors import BackfillError
 from backfill_platform.engine.gaps.repairing import RepairRound, repair_gaps, startable_repairs
 from backfill_platform.engine.platform import Platform
 from backfill_platform.orchestration.sensors.requests import requests_of
@@ -22,7 +23,10 @@ def make_gap_sensor(platform: Platform) -> dg.SensorDefinition:
         description="Finds gaps in tables, and repairs what `repairs` in governance.yaml allows.",
     )
     def gaps(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
-        done = repair_gaps(platform)
+        try:
+            done = repair_gaps(platform)
+        except BackfillError as refused:
+            return dg.SkipReason(f"{refused.code}: {refused}")
         for gap in done.reported:
             if gap.gap.key in done.told:
                 context.log.warning(f"{gap.gap.key}: {gap.gap.message}; not repaired: {gap.why}")

@@ -1,9 +1,13 @@
 """Every sensor runs from the start, needs nothing that starts a JVM, and skips with a reason."""
 
+from dataclasses import replace
+
 import dagster as dg
 import pytest
 
 from backfill_platform.domain.errors import EngineUnavailable
+from backfill_platform.orchestration.sensors.alerts import make_alert_sensor
+from backfill_platform.orchestration.sensors.gaps import make_gap_sensor
 from backfill_platform.orchestration.sensors.looks import Answer, make_sensor
 from backfill_platform.orchestration.sensors.registered import build_schedules, build_sensors
 
@@ -50,3 +54,17 @@ def test_a_tick_that_the_platform_refuses_says_why_and_keeps_its_cursor(world):
     told = away.evaluate_tick(context)
     assert told.skip_message == "engine-unavailable: The ledger is locked; try again"
     assert told.cursor == "here"
+
+
+class LockedLedger:
+    """A ledger of which nothing can be had."""
+
+    def __getattr__(self, name: str):
+        raise EngineUnavailable("The ledger is locked; try again")
+
+
+@pytest.mark.parametrize("make", [make_gap_sensor, make_alert_sensor])
+def test_also_a_tick_with_a_look_of_its_own_says_why_it_cannot_be_done(world, make):
+    sensor = make(replace(world.platform, ledger=LockedLedger()))
+    context = dg.build_sensor_context(instance=world.instance, repository_def=world.repository)
+    assert "The ledger is locked" in sensor.evaluate_tick(context).skip_message
