@@ -146,6 +146,7 @@ def dagster_environment(settings: Settings) -> dict[str, str]:
     """All that Dagster alone needs, for whoever only tells it something: no Java and no Spark."""
     return {
         "DAGSTER_HOME": str(PROJECT),
+        "DAGSTER_EVENT_BATCH_SIZE": "1000",  # what a step tells of its days is stored together
         f"{PREFIX}DAGSTER_STORAGE": str(settings.dagster_storage),
     }
 

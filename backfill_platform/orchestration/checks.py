@@ -29,6 +29,7 @@ from backfill_platform.orchestration.partition_checks import (
     evaluate_days,
     evaluate_gates,
     find_judged,
+    store_evaluations,
 )
 from backfill_platform.orchestration.partitions import daily_partitions, step_days
 
@@ -54,7 +55,8 @@ def make_gate_checks(platform: Platform, spec: TableSpec) -> dg.AssetChecksDefin
             stories = read_gate_stories(platform, manifest, days)
         first = stories if not _is_left_to_publication(run, spec, stories) else _strays(stories)
         judged = find_judged(context.instance, spec, days)
-        yield from evaluate_days(spec, first, judged, platform.evidence)
+        said = evaluate_days(spec, first, judged, platform.evidence)
+        store_evaluations(context.op_execution_context, said)
         yield from _results(platform, spec, manifest, stories, days)
 
     return judge
@@ -76,7 +78,8 @@ def tell_checks(
     passed = [story for story in stories if story.verdict.has_passed]
     told = [*(passed if stages_too(context.run, spec) else ()), *strays]
     judged = find_judged(context.instance, spec, days) if told else {}
-    yield from evaluate_days(spec, told, judged, platform.evidence)
+    said = evaluate_days(spec, told, judged, platform.evidence)
+    store_evaluations(context.op_execution_context, said)
     gates = {story.verdict.gate for story in strays}
     yield from evaluate_gates(spec, stories, gates, platform.evidence)
 

@@ -5,11 +5,14 @@ each. An evaluation that names run and partition fills that row; one that names 
 of its own, which is how what was missed is told afterwards (`check_following`).
 """
 
+import logging
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
 import dagster as dg
+from dagster._core.events.log import EventLogEntry
 
 # Dagster makes this of its own results, and has no public name for it. Without it, a verdict on a
 # partition counts as one on former rows.
@@ -21,6 +24,7 @@ from backfill_platform.domain.tables import TableSpec
 from backfill_platform.domain.verdicts import Gate
 from backfill_platform.engine.look.gate_story import GateStory
 from backfill_platform.orchestration.check_results import CheckContent, tell_day, tell_run
+from backfill_platform.orchestration.event_log import BATCH
 from backfill_platform.orchestration.keys import staging_key
 
 PAGE = 500  # partitions or records at once; Dagster hands out a thousand at most
@@ -56,6 +60,34 @@ def evaluate_days(
         day = story.verdict.day.isoformat()
         content = tell_day(story, evidence)
         yield _evaluation(spec, story.verdict.gate, content, day, judged.get(day))
+
+
+def store_evaluations(
+    context: dg.OpExecutionContext, evaluations: Iterable[dg.AssetCheckEvaluation]
+) -> None:
+    """Of this step, all at once: yielded one by one each would be a transaction of its own."""
+    run, step = context.run, context.get_step_execution_context().step.key
+    events = [
+        EventLogEntry(
+            user_message="",
+            level=logging.DEBUG,
+            job_name=run.job_name,
+            run_id=run.run_id,
+            error_info=None,
+            timestamp=time.time(),
+            step_key=step,
+            dagster_event=dg.DagsterEvent(
+                event_type_value=dg.DagsterEventType.ASSET_CHECK_EVALUATION.value,
+                job_name=run.job_name,
+                step_key=step,
+                event_specific_data=said,
+                message=f"{said.check_name} of {said.partition}: {said.description}",
+            ),
+        )
+        for said in evaluations
+    ]
+    for first in range(0, len(events), BATCH):
+        context.instance.event_log_storage.store_event_batch(events[first : first + BATCH])
 
 
 def evaluate_gates(

@@ -1,0 +1,195 @@
+"""Who takes part: each does the same range of three tables, and says what that took.
+
+Everybody starts Spark with the same options, reads the same landed files and writes into a folder of
+their own. Where a session or service has to be warm, it has done the same range before.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import time
+
+from backfill_platform.cli.environment import enter_project
+from backfill_platform.domain.partitions import DayRange
+from backfill_platform.lakehouse.connect_server import connect_server_command
+from backfill_platform.lakehouse.jars import jar_paths
+from backfill_platform.lakehouse.processes import running, wait_until_listening
+from backfill_platform.lakehouse.session import session_config
+from backfill_platform.ledger.migrate import migrate
+from backfill_platform.orchestration.services import dagster_command
+from backfill_platform.settings import PROJECT, Settings, load_settings
+from backfill_platform_tests.scenarios.dagster_client import DagsterClient
+from backfill_platform_tests.scenarios.running_up import POLICIES, free_ports
+from benchmarks.pipeline.launched import Launched, launch
+from benchmarks.pipeline.usage import Usage, watched
+
+HOST, START_SECONDS = "127.0.0.1", 180.0
+PLAIN_ASSETS = ("bronze", "silver", "gold")
+OUR_ASSETS = tuple(
+    f"{prefix}{name}"
+    for name in ("bronze/case_events", "silver/case_sla_daily", "gold/sla_breaches_daily")
+    for prefix in ("staging/", "")
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    who: str
+    seconds: float
+    cpu_seconds: float
+    peak_gigabytes: float
+    warehouse: Path | None = None  # where its output is to be compared
+    waited: float = 0.0  # by Dagster's daemon, between its ticks; not among the seconds
+    starting: float = 0.0  # of the seconds: until the processes of runs were at work
+    times: float = 1.0  # by which a part was multiplied
+
+
+def raw(who: str, landing: Path, folder: Path, days: DayRange, *, rounds: int, by_day: bool = False) -> Iterator[Taken]:
+    """One round is cold, and timed from the start of its process; of more, the first warms up."""
+    command = [
+        *(sys.executable, "-m", "benchmarks.pipeline.raw", str(landing), str(folder)),
+        *(str(days.start), str(days.last), "--rounds", str(rounds)),
+        *(["--by-day"] if by_day else []),
+    ]
+    began = time()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=PROJECT) as process:
+        assert process.stdout is not None
+        with watched(process.pid) as usage:
+            for number in range(rounds):
+                usage.begin()
+                said = json.loads(process.stdout.readline() or _failed(command))
+                ended = time()
+                if number or rounds == 1:
+                    yield _taken(who, ended - began, usage, folder / str(said["round"]))
+                began = ended
+
+
+def _failed(command: Sequence[str]) -> str:
+    raise RuntimeError(f"{' '.join(command)} has ended early: see above")
+
+
+def _taken(who: str, seconds: float, usage: Usage, warehouse: Path | None = None) -> Taken:
+    return Taken(
+        who=who,
+        seconds=seconds,
+        cpu_seconds=usage.cpu_seconds,
+        peak_gigabytes=usage.peak_gigabytes,
+        warehouse=warehouse,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spark:
+    """A warm one, for whoever is given it."""
+
+    remote: str
+    process: int
+
+
+@contextmanager
+def warm_spark(folder: Path) -> Iterator[Spark]:
+    settings = load_settings()
+    enter_project(settings)
+    port, _ = free_ports()
+    command = connect_server_command(
+        session_config(jar_paths(settings.cache_dir), driver_memory=settings.spark_driver_memory),
+        master=settings.spark_master,
+        host=HOST,
+        port=port,
+    )
+    log = folder / "spark.log"
+    with running("Spark Connect", command, host=HOST, port=port, log=log) as service:
+        wait_until_listening(service, timeout_seconds=START_SECONDS)
+        yield Spark(remote=f"sc://{HOST}:{port}", process=service.process.pid)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A home with its own Dagster."""
+
+    settings: Settings
+    client: DagsterClient
+    processes: tuple[int, ...]
+
+
+@contextmanager
+def our_dagster(home: Path, landing: Path, spark: Spark | None, **more: str) -> Iterator[Place]:
+    """What `backfill up` starts, over a home of its own."""
+    settings = _settings(home, landing, spark, **more)
+    settings.dagster_storage.mkdir(parents=True, exist_ok=True)
+    migrate(settings.ledger_url)
+    port, _ = free_ports()
+    command = dagster_command(project=PROJECT, host=HOST, port=port)
+    with _dagster(settings, command, port, spark) as place:
+        yield place
+
+
+@contextmanager
+def plain_dagster(home: Path, landing: Path, spark: Spark | None, attribute: str) -> Iterator[Place]:
+    """With the instance that Dagster makes where nobody configures one."""
+    settings = _settings(home, landing, spark)
+    settings.home.mkdir(parents=True)
+    (settings.home / "dagster.yaml").write_text("telemetry:\n  enabled: false\n", encoding="utf-8")
+    port, _ = free_ports()
+    command = [
+        *(sys.executable, "-m", "dagster", "dev"),
+        *("-m", "benchmarks.pipeline.plain", "-a", attribute),
+        *("--host", HOST, "--port", str(port), "--log-level", "warning"),
+    ]
+    with _dagster(settings, command, port, spark, DAGSTER_HOME=str(settings.home)) as place:
+        yield place
+
+
+def _settings(home: Path, landing: Path, spark: Spark | None, **more: str) -> Settings:
+    return load_settings(
+        home=home,
+        landing=landing,
+        governance=POLICIES / "nobody.yaml",
+        spark_remote=spark.remote if spark else "",
+        # Spelled out, because this process has entered the environment of another home.
+        ledger_url=f"sqlite:///{home / 'ledger.db'}",
+        warehouse=home / "warehouse",
+        evidence=home / "evidence",
+        dagster_storage=home / "dagster",
+        log_file=home / "logs" / "backfill.jsonl",
+        lineage_file=home / "lineage" / "openlineage.jsonl",
+        **more,
+    )
+
+
+@contextmanager
+def _dagster(
+    settings: Settings, command: list[str], port: int, spark: Spark | None, **environment: str
+) -> Iterator[Place]:
+    given = enter_project(settings) | {"BACKFILL_SPARK_REMOTE": settings.spark_remote} | environment
+    prefixed = ["env", *(f"{name}={value}" for name, value in given.items()), *command]
+    log = settings.home / "logs" / "dagster.log"
+    with running("Dagster", prefixed, host=HOST, port=port, log=log) as service:
+        wait_until_listening(service, timeout_seconds=START_SECONDS)
+        processes = (service.process.pid, *((spark.process,) if spark else ()))
+        client = DagsterClient(f"http://{HOST}:{port}")
+        yield Place(settings=settings, client=client, processes=processes)
+
+
+def launched(
+    who: str,
+    place: Place,
+    assets: Sequence[str],
+    days: DayRange,
+    tags: Mapping[str, str],
+) -> Taken:
+    with watched(*place.processes) as usage:
+        done: Launched = launch(place.client, assets, days, tags)
+    return Taken(
+        who=who,
+        seconds=done.seconds,
+        cpu_seconds=usage.cpu_seconds,
+        peak_gigabytes=usage.peak_gigabytes,
+        warehouse=place.settings.warehouse,
+        waited=done.waited,
+        starting=done.starting,
+    )
