@@ -7,7 +7,7 @@ the document covers every field; a document with a missing or unknown field is r
 
 import dataclasses
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
@@ -57,24 +57,57 @@ def _number_text(number: Decimal) -> str:
 
 def from_plain(kind: type[T], document: Any) -> T:
     """Raises ValueError, TypeError or KeyError when the document is not one of this kind."""
-    return cast(T, _read(kind, document))
+    return cast(T, _reader(kind)(document))
 
 
-def _read(kind: Any, document: Any) -> Any:
-    origin = get_origin(kind)
+Read = Callable[[Any], Any]
+
+
+@cache
+def _reader(kind: Any) -> Read:
+    """Made once for a kind: a run has thousands of verdicts, and each is read several times."""
+    origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
-        wanted = next(option for option in get_args(kind) if option is not type(None))
-        return None if document is None else _read(wanted, document)
+        return _optional(next(option for option in arguments if option is not type(None)))
     if origin is tuple:
-        return tuple(_read(get_args(kind)[0], item) for item in _expect(list, document))
+        return _tuple_of(arguments[0])
     if origin is not None and issubclass(origin, Mapping):
-        of_name, of_item = get_args(kind)
-        items = _expect(dict, document).items()
-        return {_read(of_name, name): _read(of_item, item) for name, item in items}
+        return _mapping_of(*arguments)
     kind = getattr(kind, "__supertype__", kind)  # a NewType is text that has a name
-    if dataclasses.is_dataclass(kind):
-        return _read_fields(cast(type[Any], kind), document)
-    return _read_word(kind, document)
+    return _fields_of(kind) if dataclasses.is_dataclass(kind) else _word(kind)
+
+
+def _optional(wanted: Any) -> Read:
+    read = _reader(wanted)
+    return lambda document: None if document is None else read(document)
+
+
+def _tuple_of(wanted: Any) -> Read:
+    read = _reader(wanted)
+    return lambda document: tuple([read(item) for item in _expect(list, document)])
+
+
+def _mapping_of(of_name: Any, of_item: Any) -> Read:
+    name, item = _reader(of_name), _reader(of_item)
+    return lambda document: {
+        name(key): item(value) for key, value in _expect(dict, document).items()
+    }
+
+
+def _fields_of(kind: Any) -> Read:
+    hints = get_type_hints(kind)
+    names = frozenset(field.name for field in dataclasses.fields(kind))
+    read: dict[str, Read] = {}
+
+    def fields(document: Any) -> Any:
+        if _expect(dict, document).keys() != names:
+            differing = ", ".join(sorted(names ^ document.keys()))
+            raise ValueError(f"not a {kind.__name__} of this version: it differs in {differing}")
+        if not read:  # not before a document comes: a kind may hold itself
+            read.update({name: _reader(hints[name]) for name in names})
+        return kind(**{name: read_one(document[name]) for name, read_one in read.items()})
+
+    return fields
 
 
 def _expect(kind: Any, document: Any) -> Any:
@@ -84,31 +117,16 @@ def _expect(kind: Any, document: Any) -> Any:
     return document
 
 
-def _read_fields(kind: type[Any], document: Any) -> Any:
-    hints = _hints(kind)
-    found: frozenset[str] = frozenset(_expect(dict, document))
-    if hints.keys() != found:
-        differing = ", ".join(sorted(hints.keys() ^ found))
-        raise ValueError(f"not a {kind.__name__} of this version: it differs in {differing}")
-    return kind(**{name: _read(hint, document[name]) for name, hint in hints.items()})
-
-
-@cache
-def _hints(kind: type[Any]) -> dict[str, Any]:
-    hints = get_type_hints(kind)
-    return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
-
-
-def _read_word(kind: Any, document: Any) -> Any:
+def _word(kind: Any) -> Read:
     if kind is datetime:
-        return _aware(datetime.fromisoformat(document))
+        return lambda document: _aware(datetime.fromisoformat(document))
     if kind is date:
-        return date.fromisoformat(document)
+        return date.fromisoformat
     if kind is Decimal:
-        return _read_number(_expect(str, document))
+        return lambda document: _read_number(_expect(str, document))
     if issubclass(kind, StrEnum):
-        return kind(document)
-    return _expect(kind, document)
+        return kind
+    return lambda document: _expect(kind, document)
 
 
 def _read_number(text: str) -> Decimal:

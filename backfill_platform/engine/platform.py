@@ -5,13 +5,15 @@ import os
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from backfill_platform.domain.announcements import Broker
 from backfill_platform.domain.catalog import Catalog, Declarations, build_catalog
 from backfill_platform.domain.clock import utc_now
+from backfill_platform.domain.determinism import Sighting
 from backfill_platform.domain.errors import DeclarationInvalid, SettingsInvalid
 from backfill_platform.domain.journal import Journal
 from backfill_platform.domain.lineage import LineagePlace
@@ -44,6 +46,8 @@ class Platform:
     clock: Callable[[], datetime]
     wait: Callable[[float], None]  # seconds; a limit is kept by waiting
     worker: str  # who claims chunks
+    # What the plans of transforms showed, by all that they are made from; of this process.
+    examined: dict[str, tuple[Sighting, ...]] = field(default_factory=dict[str, Any], compare=False)
 
 
 def open_platform(

@@ -59,6 +59,8 @@ def _sizes(driver_memory: str, cores: int) -> dict[str, str]:
     return {
         "spark.driver.memory": driver_memory,
         "spark.sql.shuffle.partitions": str(cores),
+        # 100 by default, fewer than one run of three tables has: then each compiles all of it anew.
+        "spark.sql.codegen.cache.maxEntries": "4000",
         # VACUUM lists folders with as many tasks as this, and 10000 by default.
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(cores),
     }

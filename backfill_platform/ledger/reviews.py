@@ -25,7 +25,7 @@ from backfill_platform.domain.reviews import (
 from backfill_platform.domain.runs import RunRecord
 from backfill_platform.ledger.chunks import read_chunks
 from backfill_platform.ledger.events import read_events
-from backfill_platform.ledger.judgements import read_verdicts
+from backfill_platform.ledger.judgements import read_held_verdicts
 from backfill_platform.ledger.runs import lock_run, move_run, note_on_run
 
 # Of a run whose other partitions are being published, the rest may still be held.
@@ -46,7 +46,8 @@ def record_review(connection: sa.Connection, review: Review, now: datetime) -> R
 
 
 def read_held(connection: sa.Connection, run_id: RunId) -> tuple[HeldChunk, ...]:
-    return held_chunks(read_chunks(connection, run_id), read_verdicts(connection, run_id, None))
+    in_order = sorted(read_held_verdicts(connection, run_id), key=lambda one: (one.day, one.gate))
+    return held_chunks(read_chunks(connection, run_id), in_order)
 
 
 def read_reviews(connection: sa.Connection, run_id: RunId) -> tuple[Review, ...]:

@@ -30,6 +30,7 @@ from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS
 from dagster._core.storage.sqlite_storage import DagsterSqliteStorage
 from dagster._serdes import ConfigurableClassData
 from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.event import listen
 from sqlalchemy.pool import StaticPool
 
 BATCH = 1000  # events at most that Dagster hands over together
@@ -159,7 +160,7 @@ class EventLog(SqliteEventLogStorage):
                 poolclass=StaticPool,
                 connect_args={"timeout": SQLITE_BUSY_TIMEOUT_SECONDS, "check_same_thread": False},
             )
-            sa.event.listen(engine, "connect", _wait_for_no_disk)
+            listen(engine, "connect", _wait_for_no_disk)
             if shard not in self._initialized_dbs:
                 self._initdb(engine)
                 self._initialized_dbs.add(shard)

@@ -12,13 +12,13 @@ from datetime import date
 from pathlib import Path
 
 import dagster as dg
-from dagster._core.events.log import EventLogEntry
 
 # Dagster makes this of its own results, and has no public name for it. Without it, a verdict on a
 # partition counts as one on former rows.
 from dagster._core.definitions.asset_checks.asset_check_evaluation import (
     AssetCheckEvaluationTargetMaterializationData as JudgedMaterialization,
 )
+from dagster._core.events.log import EventLogEntry
 
 from backfill_platform.domain.tables import TableSpec
 from backfill_platform.domain.verdicts import Gate

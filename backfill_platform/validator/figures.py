@@ -4,29 +4,47 @@ A floating sum differs with the order of its summands, so it would differ from i
 repeated. It is refused where it is declared; nothing is cut off to make it fit.
 """
 
-from collections.abc import Iterable
+import re
 from decimal import Decimal
 
-from pyspark.sql.types import DataType, DecimalType, IntegralType, NullType
+import pyarrow as arrow
 
 from backfill_platform.domain.errors import DeclarationInvalid
 from backfill_platform.domain.measurements import Figure
 
-_EXACT = (IntegralType, DecimalType, NullType)
+_ADDED = re.compile(r"\s*(?:count|count_if|sum)\s*\((?P<inner>.*)\)\s*", re.IGNORECASE | re.DOTALL)
+_DISTINCT = re.compile(r"\s*distinct\b", re.IGNORECASE)
 
 
-def refuse_inexact(table: str, field: str, types: Iterable[tuple[str, DataType]]) -> None:
-    for name, found in types:
-        if not isinstance(found, _EXACT):
-            raise DeclarationInvalid(
-                subject=table,
-                field=field,
-                problem=(
-                    f"measure {name!r} gives {found.simpleString()}, and figures are exact: make "
-                    "it an integer, or a decimal that rounds each value before it is added, such "
-                    "as `sum(cast(amount as decimal(38,2)))`"
-                ),
-            )
+def refuse_inexact(table: str, field: str, name: str, found: arrow.DataType) -> None:
+    is_exact = (arrow.types.is_integer, arrow.types.is_decimal, arrow.types.is_null)
+    if not any(holds(found) for holds in is_exact):
+        raise DeclarationInvalid(
+            subject=table,
+            field=field,
+            problem=(
+                f"measure {name!r} gives {found}, and figures are exact: make "
+                "it an integer, or a decimal that rounds each value before it is added, such "
+                "as `sum(cast(amount as decimal(38,2)))`"
+            ),
+        )
+
+
+def adds_up(expression: str) -> bool:
+    """Whether the figure of some rows is the sum of the figures of any parts of them: a single
+    `count`, `count_if` or `sum`. Whatever is not plainly so is not."""
+    found = _ADDED.fullmatch(expression)
+    return bool(found) and not _DISTINCT.match(found["inner"]) and _is_closed(found["inner"])
+
+
+def _is_closed(text: str) -> bool:
+    """Whether no parenthesis of it closes what stands before it."""
+    depth = 0
+    for sign in text:
+        depth += (sign == "(") - (sign == ")")
+        if depth < 0:
+            return False
+    return depth == 0
 
 
 def exact(value: int | Decimal | None) -> Figure:

@@ -1,9 +1,11 @@
 """All figures of a staged chunk in one Spark action, whatever a table declares.
 
-It is a union of aggregations by day, each over the columns that it needs: a wide one for the
-content and what each row shows by itself, and narrow ones for what would slow that down. It only
-counts; `gates` decides what the numbers mean. Nothing runs once per partition, nor a second time,
-unless keys are repeated or a check of people's own does not hold.
+It is a union of aggregations by day. The first takes the content, what each row shows by itself and
+every measure that adds up; it has a row for each day and for each value of the columns by which
+those measures are told apart. What has to be counted over other groups of rows stands beside it in
+aggregations of its own, over the columns that it needs. It only counts; `gates` decides what the
+numbers mean. Nothing runs once per partition, nor a second time, unless keys are repeated or a
+check of people's own does not hold.
 """
 
 from collections import defaultdict
@@ -11,16 +13,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import reduce
+from math import prod
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, Row
+import pyarrow as arrow
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from backfill_platform.domain.measurements import Figure, PartitionMeasurement
 from backfill_platform.domain.quality import Measure
-from backfill_platform.validator.content import ROW_COUNT, content_columns, read_checksum
-from backfill_platform.validator.dimensions import DIMENSION, by_columns, dimension
-from backfill_platform.validator.figures import exact, refuse_inexact
+from backfill_platform.validator.content import (
+    HASH_XOR,
+    ROW_COUNT,
+    content_columns,
+    read_checksum,
+)
+from backfill_platform.validator.dimensions import dimension, dimensions_of, known_values
+from backfill_platform.validator.figures import adds_up, exact, refuse_inexact
 from backfill_platform.validator.measure_plan import MeasurePlan
 from backfill_platform.validator.privacy import count_private_rows, with_listed_subjects
 from backfill_platform.validator.relations import Related, count_orphans, with_relations
@@ -29,133 +38,178 @@ from backfill_platform.validator.row_flags import (
     CHECKS,
     INSTANTS,
     NULLS,
+    ORPHANS,
     WITHOUT_LINEAGE,
     count_flags,
+    count_values,
     in_short_aggregations,
 )
 from backfill_platform.validator.second_look import asked_of_pandera, counted_again
 
-_MEASURES, _PRIVATE, _ORPHANS = "measures__", "private__", "orphans__"
-_DAY, _KEYS, _PART = "day", "duplicate_keys", "part__"
+_MEASURES, _PRIVATE = "measures__", "private__"
+_DAY, _KEYS, _PART, _DIMENSION = "day", "duplicate_keys", "part__", "dimension__"
+_MOST_GROUPS = 10_000  # of a day
+
+Columns = Mapping[str, Column]
+Values = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
-    """One aggregation: a row for each day, or for each day and value of a dimension."""
+    """One aggregation: a row for each day, or for each day and value of its dimensions."""
 
     rows: DataFrame
+    names: tuple[str, ...]  # of its columns, besides the day
     measures: tuple[Measure, ...] = ()
-    has_dimension: bool = False
+    dimensions: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def by_dimension(self) -> tuple[Measure, ...]:
+        return tuple(one for one in self.measures if one.by in self.dimensions)
+
+    @property
+    def by_day(self) -> Iterator[str]:
+        """The columns that say something of all rows of a group, whatever its dimensions."""
+        told = {_MEASURES + one.name for one in self.by_dimension}
+        return (one for one in self.names if one not in told and not one.startswith(_DIMENSION))
 
 
 def measure_staged(
     rows: DataFrame, plan: MeasurePlan, related: Sequence[Related] = ()
 ) -> tuple[PartitionMeasurement, ...]:
     parts = tuple(_parts(rows, plan, related))
-    for part in parts:
-        _refuse_inexact(part, plan)
-    found: dict[date, list[Row]] = defaultdict(list)
-    for row in _united(parts).collect():
+    counted = _united(parts).toArrow()
+    _refuse_inexact(counted.schema, plan)
+    found: dict[date, list[Values]] = defaultdict(list)
+    for row in counted.to_pylist():
         found[row[_DAY]].append(row)
     measured = tuple(_read(day, found[day], parts, plan) for day in sorted(found))
     return asked_of_pandera(rows, plan, counted_again(rows, plan, measured))
 
 
 def check_measures(rows: DataFrame, plan: MeasurePlan) -> None:
-    """Refuses, without an action, what would be refused when all is computed already."""
-    for part in (*_measures(rows, plan), *_by_dimension(rows, plan)):
-        _refuse_inexact(part, plan)
+    """Refuses before anything is computed what would be refused when all is. `rows` are none, and
+    so nothing is read."""
+    if plan.measures:
+        figures = rows.groupBy(plan.partition_column).agg(*_aliased(_figures(plan.measures)))
+        _refuse_inexact(figures.toArrow().schema, plan)
 
 
 def _parts(rows: DataFrame, plan: MeasurePlan, related: Sequence[Related]) -> Iterator[_Part]:
-    flags = tuple(count_flags(plan, rows.columns))
-    first, *others = in_short_aggregations(flags)
-    yield _by_day(rows, plan, (*content_columns(plan.contract), *first))
+    first, *others = in_short_aggregations(count_flags(plan, rows.columns, related))
+    wide = [*_wide(plan, related)]
+    columns = {**content_columns(plan.contract), **first, **_figures(wide)}
+    yield _part(rows, plan, columns, wide, dimensions_of(wide))
     for other in others:
-        yield _by_day(rows, plan, other)
-    yield from _measures(rows, plan)
-    yield from _by_dimension(rows, plan)
+        yield _part(rows, plan, other)
+    if values := count_values(plan.contract):
+        yield _part(rows, plan, values)
+    yield from _narrow(rows, plan, [one for one in plan.measures if one not in wide])
     yield from _repetitions(rows, plan)
-    yield from _private_rows(rows, plan)
-    yield from _orphans(rows, plan, related)
+    if private := _named(_PRIVATE, count_private_rows(plan.protection)):
+        yield _part(with_listed_subjects(rows, plan.protection), plan, private)
+    if joined := [one for one in related if not one.is_listed]:
+        flagged = with_relations(rows, joined, plan.partition_column)
+        yield _part(flagged, plan, _named(ORPHANS, count_orphans(joined)))
 
 
-def _by_day(rows: DataFrame, plan: MeasurePlan, figures: Iterable[Column]) -> _Part:
-    return _Part(rows=rows.groupBy(F.col(plan.partition_column).alias(_DAY)).agg(*figures))
+def _part(
+    rows: DataFrame,
+    plan: MeasurePlan,
+    columns: Columns,
+    measures: Iterable[Measure] = (),
+    dimensions: Sequence[tuple[str, ...]] = (),
+) -> _Part:
+    texts = {f"{_DIMENSION}{at}": dimension(by) for at, by in enumerate(dimensions)}
+    day = F.col(plan.partition_column).alias(_DAY)
+    return _Part(
+        rows=rows.groupBy(day, *_aliased(texts)).agg(*_aliased(columns)),
+        names=(*texts, *columns),
+        measures=tuple(measures),
+        dimensions=tuple(dimensions),
+    )
 
 
-def _measures(rows: DataFrame, plan: MeasurePlan) -> Iterator[_Part]:
+def _wide(plan: MeasurePlan, related: Sequence[Related]) -> Iterator[Measure]:
+    """What the first aggregation can take along. It has a row for each value of a column together
+    with each value of the others, so it is told apart by columns alone whose values are known and
+    few."""
+    sizes, groups, seen = known_values(plan.contract, related), 1, set[str]()
+    for one in plan.measures:
+        new = set(one.by) - seen
+        if adds_up(one.expression) and new <= sizes.keys():
+            grown = groups * prod(sizes[column] for column in new)
+            if grown <= _MOST_GROUPS:
+                groups, seen = grown, seen | new
+                yield one
+
+
+def _narrow(rows: DataFrame, plan: MeasurePlan, measures: Sequence[Measure]) -> Iterator[_Part]:
     """Apart, for they may count what is distinct: Spark would carry all else through that."""
-    whole = tuple(measure for measure in plan.measures if not _is_sum_of_parts(measure, plan))
+    whole = [one for one in measures if not _is_sum_of_parts(one, plan)]
     if whole:
-        by_day = rows.groupBy(F.col(plan.partition_column).alias(_DAY))
-        yield _Part(rows=by_day.agg(*_figures(whole)), measures=whole)
+        yield _part(rows, plan, _figures(whole), whole)
+    for by in dimensions_of(measures):
+        own = [one for one in measures if one.by == by]
+        yield _part(rows, plan, _figures(own), own, [by])
 
 
-def _by_dimension(rows: DataFrame, plan: MeasurePlan) -> Iterator[_Part]:
-    for columns, measures in by_columns(plan.measures).items():
-        day, value = F.col(plan.partition_column).alias(_DAY), dimension(columns).alias(DIMENSION)
-        counted = rows.groupBy(day, value).agg(*_figures(measures))
-        yield _Part(rows=counted, measures=tuple(measures), has_dimension=True)
-
-
-def _figures(measures: Iterable[Measure]) -> list[Column]:
-    return [F.expr(one.expression).alias(_MEASURES + one.name) for one in measures]
+def _figures(measures: Iterable[Measure]) -> Columns:
+    return {_MEASURES + one.name: F.expr(one.expression) for one in measures}
 
 
 def _is_sum_of_parts(measure: Measure, plan: MeasurePlan) -> bool:
-    return bool(measure.by) and measure in plan.reconciled
+    return bool(measure.by) and (measure in plan.reconciled or adds_up(measure.expression))
 
 
 def _repetitions(rows: DataFrame, plan: MeasurePlan) -> Iterator[_Part]:
-    yield _Part(rows=repeated_hashes(rows, plan.partition_column, plan.keys, _KEYS))
-    for unique in plan.contract.uniques:
-        named = CHECKS + unique.name
-        yield _Part(rows=repeated_hashes(rows, plan.partition_column, unique.columns, named))
+    named = {_KEYS: plan.keys}
+    named |= {CHECKS + unique.name: unique.columns for unique in plan.contract.uniques}
+    for name, columns in named.items():
+        counted = repeated_hashes(rows, plan.partition_column, columns, name)
+        yield _Part(rows=counted, names=(name,))
 
 
-def _private_rows(rows: DataFrame, plan: MeasurePlan) -> Iterator[_Part]:
-    counted = count_private_rows(plan.protection)
-    if counted:
-        listed = with_listed_subjects(rows, plan.protection)
-        yield _by_day(listed, plan, _named(_PRIVATE, counted))
+def _named(prefix: str, counted: Columns) -> Columns:
+    return {prefix + name: column for name, column in counted.items()}
 
 
-def _orphans(rows: DataFrame, plan: MeasurePlan, related: Sequence[Related]) -> Iterator[_Part]:
-    if related:
-        flagged = with_relations(rows, related, plan.partition_column)
-        yield _by_day(flagged, plan, _named(_ORPHANS, count_orphans(related)))
+def _aliased(columns: Columns) -> list[Column]:
+    return [column.alias(name) for name, column in columns.items()]
 
 
-def _named(prefix: str, counted: Mapping[str, Column]) -> list[Column]:
-    return [column.alias(prefix + name) for name, column in counted.items()]
-
-
-def _refuse_inexact(part: _Part, plan: MeasurePlan) -> None:
-    for measure in part.measures:
-        found = part.rows.schema[_MEASURES + measure.name].dataType
-        field = "reconciliation.from_output" if measure in plan.reconciled else "quality.measures"
-        refuse_inexact(plan.table, field, [(measure.name, found)])
+def _refuse_inexact(schema: arrow.Schema, plan: MeasurePlan) -> None:
+    for measure in plan.measures:
+        field_name = (
+            "reconciliation.from_output" if measure in plan.reconciled else "quality.measures"
+        )
+        found = schema.field(_MEASURES + measure.name).type
+        refuse_inexact(plan.table, field_name, measure.name, found)
 
 
 def _united(parts: Sequence[_Part]) -> DataFrame:
-    numbered = (part.rows.withColumn(_PART, F.lit(at)) for at, part in enumerate(parts))
-    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), numbered)
+    """By position: to unite by name, Spark would be asked for the columns of every part."""
+    names = dict.fromkeys(name for part in parts for name in part.names)
+    return reduce(DataFrame.union, (_aligned(part, at, names) for at, part in enumerate(parts)))
+
+
+def _aligned(part: _Part, at: int, names: Iterable[str]) -> DataFrame:
+    own = (F.col(f"`{name}`") if name in part.names else F.lit(None).alias(name) for name in names)
+    return part.rows.select(_DAY, F.lit(at).alias(_PART), *own)
 
 
 def _read(
-    day: date, rows: Iterable[Row], parts: Sequence[_Part], plan: MeasurePlan
+    day: date, rows: Iterable[Values], parts: Sequence[_Part], plan: MeasurePlan
 ) -> PartitionMeasurement:
-    values: dict[str, Any] = {}
-    by_dimension: dict[str, dict[str, Figure]] = defaultdict(dict)
+    values: Values = {}
+    by_dimension: dict[str, dict[str, Figure]] = defaultdict(lambda: defaultdict(int))
     for row in rows:
         part = parts[row[_PART]]
-        if part.has_dimension:
-            for measure in part.measures:
-                figure = exact(row[_MEASURES + measure.name])
-                by_dimension[measure.name][row[DIMENSION]] = figure
-        else:
-            values |= {name: value for name, value in row.asDict().items() if value is not None}
+        for name in part.by_day:
+            values[name] = _together(name, values.get(name), row[name])
+        for measure in part.by_dimension:
+            value = row[f"{_DIMENSION}{part.dimensions.index(measure.by)}"]
+            by_dimension[measure.name][value] += exact(row[_MEASURES + measure.name])
     return PartitionMeasurement(
         day=day,
         row_count=values[ROW_COUNT],
@@ -165,11 +219,18 @@ def _read(
         check_failures=_with_prefix(values, CHECKS),
         measures=_totals(plan, values, by_dimension),
         private_rows=_with_prefix(values, _PRIVATE),
-        by_dimension=dict(by_dimension),
+        by_dimension={name: dict(figures) for name, figures in by_dimension.items()},
         rows_without_lineage=values.get(WITHOUT_LINEAGE),
-        orphans=_with_prefix(values, _ORPHANS),
+        orphans=_with_prefix(values, ORPHANS),
         misplaced_instants=_with_prefix(values, INSTANTS),
     )
+
+
+def _together(name: str, one: Any, other: Any) -> Any:
+    """Of two groups of a day's rows; what does not add up is told of all rows at once."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one ^ other if name == HASH_XOR else one + other
 
 
 def _totals(

@@ -3,8 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from datetime import date
+from typing import Any
 
-from pyspark.sql import DataFrame, Row
+import pyarrow as arrow
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from backfill_platform.domain.errors import DeclarationInvalid
@@ -13,6 +16,8 @@ from backfill_platform.validator.dimensions import DIMENSION, dimension
 from backfill_platform.validator.figures import exact, refuse_inexact
 from backfill_platform.validator.measure_plan import MeasurePlan
 
+Row = dict[str, Any]
+
 _FIELD = "reconciliation.from_inputs"
 
 
@@ -20,13 +25,11 @@ def measure_source(totals: DataFrame, plan: MeasurePlan) -> tuple[SourceMeasurem
     """The figures of a day are the sums of its parts."""
     names = [measure.name for measure in plan.reconciled]
     by = plan.reconciled[0].by if plan.reconciled else ()
-    _refuse_missing(totals, plan, (plan.partition_column, *by, *names))
-    refuse_inexact(plan.table, _FIELD, ((name, totals.schema[name].dataType) for name in names))
-    found = totals.select(
-        F.col(plan.partition_column).alias("day"), dimension(by).alias(DIMENSION), *names
-    ).collect()
+    found = _counted(totals, plan, by, names)
+    for name in names:
+        refuse_inexact(plan.table, _FIELD, name, found.schema.field(name).type)
     rows: dict[date, list[Row]] = defaultdict(list)
-    for row in found:
+    for row in found.to_pylist():
         rows[row["day"]].append(row)
     return tuple(
         SourceMeasurement(
@@ -36,6 +39,17 @@ def measure_source(totals: DataFrame, plan: MeasurePlan) -> tuple[SourceMeasurem
         )
         for day in sorted(rows)
     )
+
+
+def _counted(
+    totals: DataFrame, plan: MeasurePlan, by: tuple[str, ...], names: list[str]
+) -> arrow.Table:
+    day, value = F.col(plan.partition_column).alias("day"), dimension(by).alias(DIMENSION)
+    try:
+        return totals.select(day, value, *names).toArrow()
+    except AnalysisException:  # a column is missing, or else the reckoning itself is at fault
+        _refuse_missing(totals, plan, (plan.partition_column, *by, *names))
+        raise
 
 
 def _refuse_missing(totals: DataFrame, plan: MeasurePlan, wanted: Iterable[str]) -> None:

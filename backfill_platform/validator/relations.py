@@ -1,12 +1,13 @@
 """Finds staged rows that refer to what is not there: in an input, or in reference data.
 
-One join for each declared relation and no action: `measure` counts, and `samples` shows, by the
-flag that is left on each row. A row of a day may refer to what that day may read, so what is found
-is the same in whatever chunk the day is computed.
+No action: `measure` counts, and `samples` shows, by the flag that is left on each row. What an
+input holds is joined; the values that reference data lists stand in the expression itself, unless
+they are many. A row of a day may refer to what that day may read, so what is found is the same in
+whatever chunk the day is computed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
 
@@ -17,6 +18,7 @@ from backfill_platform.domain.quality import Relation
 from backfill_platform.domain.transforms import Frames, InputWindow
 
 _ORPHAN, _KEY, _SEEN = "orphan__", "key__", "seen__"
+_MOST_LISTED = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +36,15 @@ class Related:
     name: str
     columns: tuple[str, ...]  # of the staged rows
     number: int  # among the table's relations: a name may be no name of a column
-    known: DataFrame  # each key once, and beside it the days of an input on which it is there
+    listed: frozenset[str] = frozenset()  # by reference data, where they are few
+    known: DataFrame | None = (
+        None  # else each key once, and the days of an input on which it is there
+    )
     window: InputWindow | None = None  # of an input
+
+    @property
+    def is_listed(self) -> bool:
+        return self.known is None
 
     @property
     def keys(self) -> list[str]:
@@ -89,14 +98,24 @@ def _in_reference(
     spark: SparkSession, number: int, relation: Relation, reference: object
 ) -> Related:
     assert relation.known is not None, "the catalog refuses a relation that knows no values"
-    values = [(value, True) for value in sorted(set(relation.known(reference)))]
-    known = spark.createDataFrame(values, f"{_KEY}{number}_0 string, {_SEEN}{number} boolean")
-    return Related(
-        name=relation.name, columns=relation.columns, number=number, known=F.broadcast(known)
-    )
+    related = Related(name=relation.name, columns=relation.columns, number=number)
+    values = frozenset(relation.known(reference))
+    if len(values) <= _MOST_LISTED:
+        return replace(related, listed=values)
+    rows = [(value, True) for value in sorted(values)]
+    known = spark.createDataFrame(rows, f"{_KEY}{number}_0 string, {_SEEN}{number} boolean")
+    return replace(related, known=F.broadcast(known))
+
+
+def is_orphan(one: Related) -> Column:
+    """By what reference data lists. It knows texts, and a null refers to nothing."""
+    (column,) = one.columns
+    return F.col(column).isNotNull() & ~F.col(column).cast("string").isin(*sorted(one.listed))
 
 
 def _flagged(rows: DataFrame, one: Related, partition_column: str) -> DataFrame:
+    if one.known is None:
+        return rows.withColumn(one.flag, is_orphan(one))
     pairs = zip(one.columns, one.keys, strict=True)
     meets = (_said(one, column) == F.col(key) for column, key in pairs)
     refers = reduce(and_, (F.col(column).isNotNull() for column in one.columns))

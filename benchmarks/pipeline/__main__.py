@@ -23,28 +23,63 @@ def main():
     print("landed", flush=True)
     only = given.only.split(",")
     import time
+
     stamp = str(int(time.time()))
     if "raw-cold" in only:
-        for one in contest.raw("raw cold", landing, folder / stamp / "raw-cold", shape.range, rounds=1):
+        for one in contest.raw(
+            "raw cold", landing, folder / stamp / "raw-cold", shape.range, rounds=1
+        ):
             print(one, flush=True)
     if "raw" in only:
-        for one in contest.raw("raw", landing, folder / stamp / "raw", shape.range, rounds=given.rounds + 1):
+        for one in contest.raw(
+            "raw", landing, folder / stamp / "raw", shape.range, rounds=given.rounds + 1
+        ):
             print(one, flush=True)
     if "ours-cold" in only:
         with contest.our_dagster(folder / stamp / "ours-cold", landing, None) as place:
-            print(contest.launched("ours cold", place, contest.OUR_ASSETS, shape.range, {"backfill/reason": "a benchmark"}), flush=True)
+            print(
+                contest.launched(
+                    "ours cold",
+                    place,
+                    contest.OUR_ASSETS,
+                    shape.range,
+                    {"backfill/reason": "a benchmark"},
+                ),
+                flush=True,
+            )
     if "plain-cold" in only:
-        with contest.plain_dagster(folder / stamp / "plain-cold", landing, None, "range_run") as place:
-            print(contest.launched("plain cold", place, contest.PLAIN_ASSETS, shape.range, {}), flush=True)
+        with contest.plain_dagster(
+            folder / stamp / "plain-cold", landing, None, "range_run"
+        ) as place:
+            print(
+                contest.launched("plain cold", place, contest.PLAIN_ASSETS, shape.range, {}),
+                flush=True,
+            )
     if "ours" in only or "plain" in only:
         with contest.warm_spark(folder) as spark:
             for number in range(given.rounds + 1):
                 if "ours" in only:
-                    with contest.our_dagster(folder / stamp / f"ours-{number}", landing, spark) as place:
-                        print(contest.launched("ours", place, contest.OUR_ASSETS, shape.range, {"backfill/reason": "a benchmark"}), flush=True)
+                    with contest.our_dagster(
+                        folder / stamp / f"ours-{number}", landing, spark
+                    ) as place:
+                        print(
+                            contest.launched(
+                                "ours",
+                                place,
+                                contest.OUR_ASSETS,
+                                shape.range,
+                                {"backfill/reason": "a benchmark"},
+                            ),
+                            flush=True,
+                        )
                 if "plain" in only:
-                    with contest.plain_dagster(folder / stamp / f"plain-{number}", landing, spark, "range_run") as place:
-                        print(contest.launched("plain", place, contest.PLAIN_ASSETS, shape.range, {}), flush=True)
+                    with contest.plain_dagster(
+                        folder / stamp / f"plain-{number}", landing, spark, "range_run"
+                    ) as place:
+                        print(
+                            contest.launched("plain", place, contest.PLAIN_ASSETS, shape.range, {}),
+                            flush=True,
+                        )
 
 
 main()

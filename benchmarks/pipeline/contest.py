@@ -48,7 +48,9 @@ class Taken:
     times: float = 1.0  # by which a part was multiplied
 
 
-def raw(who: str, landing: Path, folder: Path, days: DayRange, *, rounds: int, by_day: bool = False) -> Iterator[Taken]:
+def raw(
+    who: str, landing: Path, folder: Path, days: DayRange, *, rounds: int, by_day: bool = False
+) -> Iterator[Taken]:
     """One round is cold, and timed from the start of its process; of more, the first warms up."""
     command = [
         *(sys.executable, "-m", "benchmarks.pipeline.raw", str(landing), str(folder)),
@@ -129,7 +131,9 @@ def our_dagster(home: Path, landing: Path, spark: Spark | None, **more: str) -> 
 
 
 @contextmanager
-def plain_dagster(home: Path, landing: Path, spark: Spark | None, attribute: str) -> Iterator[Place]:
+def plain_dagster(
+    home: Path, landing: Path, spark: Spark | None, attribute: str
+) -> Iterator[Place]:
     """With the instance that Dagster makes where nobody configures one."""
     settings = _settings(home, landing, spark)
     settings.home.mkdir(parents=True)

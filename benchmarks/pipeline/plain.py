@@ -40,7 +40,9 @@ def _spark() -> SparkSession:
     return raw.start_spark(_SETTINGS, is_cold=True)
 
 
-def _asset(name: str, above: str | None, work: Work, policy: dg.BackfillPolicy) -> dg.AssetsDefinition:
+def _asset(
+    name: str, above: str | None, work: Work, policy: dg.BackfillPolicy
+) -> dg.AssetsDefinition:
     @dg.asset(
         name=name,
         deps=[above] if above else [],

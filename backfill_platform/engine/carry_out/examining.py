@@ -11,15 +11,18 @@ from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 
+from backfill_platform.domain.canonical import canonical_json
 from backfill_platform.domain.determinism import Cause, Sighting
 from backfill_platform.domain.errors import TransformNotDeterministic
 from backfill_platform.domain.intents import Intent
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.partitions import DayRange
+from backfill_platform.domain.plain import to_plain
 from backfill_platform.domain.tables import TableSpec
 from backfill_platform.domain.transforms import Frames, TransformVersion
 from backfill_platform.engine.carry_out.deployment import pinned_transform
 from backfill_platform.engine.carry_out.frames import chunk_frames
+from backfill_platform.engine.carry_out.measuring import refuse_measures
 from backfill_platform.engine.deletions import run_protection
 from backfill_platform.engine.plan.planning import draft_manifest
 from backfill_platform.engine.platform import Platform
@@ -39,6 +42,7 @@ def examine_first(
     """Once a chunk is measured the transform has passed, and it is still the same."""
     if any(chunk.checksum is not None for chunk in platform.ledger.chunks(manifest.run_id)):
         return
+    refuse_measures(platform, next(iter(frames.inputs.values())).sparkSession, manifest)
     open_orders = _examine(platform, manifest, transform, frames, days)
     body = {"days": str(days), "left_open": [str(one) for one in open_orders]}
     if open_orders:
@@ -74,9 +78,12 @@ def _examine(
     days: DayRange,
 ) -> tuple[Sighting, ...]:
     spec = platform.catalog.tables[manifest.target.table]
-    found = examine_transform(
-        transform.function, frames, chunk_context(manifest, days), _keys(platform, spec)
-    )
+    subject = _subject(manifest, days)
+    if subject not in platform.examined:
+        platform.examined[subject] = examine_transform(
+            transform.function, frames, chunk_context(manifest, days), _keys(platform, spec)
+        )
+    found = platform.examined[subject]
     refused = [one for one in found if not (transform.ties and one.cause is Cause.ORDER)]
     if refused:
         raise TransformNotDeterministic(
@@ -85,6 +92,14 @@ def _examine(
             sightings=tuple(map(str, refused)),
         )
     return found
+
+
+def _subject(manifest: Manifest, days: DayRange) -> str:
+    """All that a plan is made from: a launch examines its intent, and the first chunk of its run
+    comes a moment later with the same."""
+    target, parts = manifest.target, (manifest.transform, manifest.inputs, manifest.references)
+    named = [target.table, target.schema_digest, target.base_version, manifest.knowledge.value]
+    return canonical_json([str(days), *named, *map(to_plain, parts)])
 
 
 def _keys(platform: Platform, spec: TableSpec) -> dict[str, tuple[str, ...]]:

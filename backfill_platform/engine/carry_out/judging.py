@@ -4,19 +4,18 @@ Whoever publishes reads the stored verdicts again.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 
 from backfill_platform.domain.journal import Level
 from backfill_platform.domain.manifests import Manifest
-from backfill_platform.domain.measurements import PartitionMeasurement
+from backfill_platform.domain.measurements import PartitionMeasurement, SourceMeasurement
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.privacy import Protection
 from backfill_platform.domain.transforms import Frames
 from backfill_platform.domain.verdicts import Gate, Outcome, Verdict
 from backfill_platform.engine.carry_out.accepted_figures import accepted_figures
 from backfill_platform.engine.carry_out.late_rows import late_rows
-from backfill_platform.engine.carry_out.measuring import measure_inputs
 from backfill_platform.engine.carry_out.progress import advance_run, fail_run
 from backfill_platform.engine.carry_out.run_rules import run_rules
 from backfill_platform.engine.carry_out.samples import keep_failing_rows
@@ -27,6 +26,8 @@ from backfill_platform.engine.records import keep_verdicts
 from backfill_platform.validator.gates.judging import judge
 from backfill_platform.validator.gates.rules import GateRules, LateRows
 
+CountInputs = Callable[[], tuple[SourceMeasurement, ...]]
+
 
 def judge_chunk(
     platform: Platform,
@@ -35,13 +36,14 @@ def judge_chunk(
     frames: Frames,
     fencing_token: int,
     protection: Protection,
+    count_inputs: CountInputs,
 ) -> tuple[Verdict, ...]:
     rules = run_rules(platform, manifest, protection)
     staged = platform.ledger.measurements(manifest.run_id, days)
     verdicts = judge(
         days,
         staged,
-        measure_inputs(platform, manifest, days, frames, protection),
+        count_inputs(),
         rules,
         accepted=_accepted(platform, manifest, days, frames, rules),
         late_rows=_late_rows(platform, manifest, days, rules),

@@ -17,7 +17,11 @@ from backfill_platform.executor.staging import chunk_context
 from backfill_platform.lakehouse.reading import read_latest
 from backfill_platform.validator.contract import spark_schema
 from backfill_platform.validator.measure import check_measures, measure_staged
-from backfill_platform.validator.measure_plan import MeasurePlan, plan_measurement
+from backfill_platform.validator.measure_plan import (
+    NOTHING_TO_PROTECT,
+    MeasurePlan,
+    plan_measurement,
+)
 from backfill_platform.validator.measure_source import measure_source
 from backfill_platform.validator.relations import InputDays, Related, find_related
 
@@ -37,11 +41,9 @@ def measure_chunk(
     return with_day_facts(platform, manifest, days, measured, protection)
 
 
-def refuse_measures(
-    platform: Platform, spark: SparkSession, manifest: Manifest, protection: Protection
-) -> None:
+def refuse_measures(platform: Platform, spark: SparkSession, manifest: Manifest) -> None:
     """Before anything is computed: measures that no exact figure could come of."""
-    plan = measure_plan(platform, manifest, protection)
+    plan = measure_plan(platform, manifest, NOTHING_TO_PROTECT)
     staged = replace(plan.contract, columns=(*plan.contract.columns, *LINEAGE_COLUMNS))
     check_measures(spark.createDataFrame([], spark_schema(staged)), plan)
 

@@ -5,6 +5,7 @@ The verdicts are stored and not acted upon: whoever publishes reads them again.
 
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from pyspark.sql import SparkSession
 
@@ -24,9 +25,10 @@ from backfill_platform.engine.carry_out.computing import compute_days
 from backfill_platform.engine.carry_out.deployment import pinned_transform
 from backfill_platform.engine.carry_out.examining import examine_first
 from backfill_platform.engine.carry_out.frames import chunk_frames
-from backfill_platform.engine.carry_out.judging import judge_chunk
+from backfill_platform.engine.carry_out.judging import CountInputs, judge_chunk
 from backfill_platform.engine.carry_out.leases import kept_lease
-from backfill_platform.engine.carry_out.measuring import measure_chunk, refuse_measures
+from backfill_platform.engine.carry_out.meanwhile import meanwhile
+from backfill_platform.engine.carry_out.measuring import measure_chunk, measure_inputs
 from backfill_platform.engine.carry_out.pacing import (
     cost_of_rows,
     hold_chunk,
@@ -108,7 +110,8 @@ def _stage(
             return _recall(platform, manifest, days)
         case ChunkDone(chunk=chunk):  # a former attempt died between measuring and judging
             frames = protect_frames(chunk_frames(platform, spark, manifest, days), protection)
-            return _judged(platform, manifest, days, frames, chunk.fencing_token, protection)
+            count = partial(measure_inputs, platform, manifest, days, frames, protection)
+            return _judged(platform, manifest, days, frames, chunk.fencing_token, protection, count)
         case ClaimedChunk() as claim:
             note(platform, "chunk_claimed", attempt=claim.attempt, worker=platform.worker)
             return _work(platform, spark, manifest, transform, claim, protection)
@@ -126,8 +129,8 @@ def _work(
         begin_staging(platform, manifest)
         frames = protect_frames(chunk_frames(platform, spark, manifest, claim.days), protection)
         examine_first(platform, manifest, transform, frames, claim.days)
-        refuse_measures(platform, spark, manifest, protection)
-        with kept_lease(platform, manifest.run_id, claim):
+        count = partial(measure_inputs, platform, manifest, claim.days, frames, protection)
+        with kept_lease(platform, manifest.run_id, claim), meanwhile(count) as counted:
             written = _compute(platform, manifest, transform, claim.days, frames, protection)
             if written.merged is not None:
                 keep_merge(platform, manifest.run_id, claim, written.merged.counts())
@@ -135,8 +138,9 @@ def _work(
             staged = measure_chunk(platform, spark, manifest, claim.days, frames, protection)
             _note_measured(platform, staged)
             hold_chunk(platform, manifest)
-        _finish(platform, manifest, claim, staged, written)
-        return _judged(platform, manifest, claim.days, frames, claim.fencing_token, protection)
+            _finish(platform, manifest, claim, staged, written)
+        token = claim.fencing_token
+        return _judged(platform, manifest, claim.days, frames, token, protection, counted)
     except BaseException as failure:
         _give_back(platform, manifest, claim, _cause(failure))
         note_failure(platform, "chunk_failed", failure)
@@ -224,8 +228,9 @@ def _judged(
     frames: Frames,
     fencing_token: int,
     protection: Protection,
+    count_inputs: CountInputs,
 ) -> StagedChunk:
-    judge_chunk(platform, manifest, days, frames, fencing_token, protection)
+    judge_chunk(platform, manifest, days, frames, fencing_token, protection, count_inputs)
     return _recall(platform, manifest, days)
 
 

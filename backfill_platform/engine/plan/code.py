@@ -8,6 +8,7 @@ import ast
 import hashlib
 import importlib.util
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,12 @@ def _reachable(start: str) -> dict[str, Path]:
     return found
 
 
-def _imports(source: bytes) -> Iterator[str]:
+@lru_cache(maxsize=1024)  # by content: a run asks several times, and parsing is what it takes
+def _imports(source: bytes) -> tuple[str, ...]:
+    return tuple(_named_modules(source))
+
+
+def _named_modules(source: bytes) -> Iterator[str]:
     """Every module that is named; `from package import module` may name one by its last part."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
