@@ -18,6 +18,7 @@ from backfill_platform.engine.alerts.raising import raise_alerts
 from backfill_platform.engine.carry_out.progress import begin_staging
 from backfill_platform.engine.carry_out.starting import start_run
 from backfill_platform.engine.gaps.finding import find_gaps
+from backfill_platform.engine.gaps.memory import GapMemory
 from backfill_platform.engine.gaps.repairing import repair_gaps, startable_repairs
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.look.exposing import write_exposition
@@ -145,8 +146,16 @@ def _sensor(look: SensorLook) -> Call:
     return call
 
 
-def _gap_tick(platform: Platform, place: Place, run_id: RunId) -> object:
-    return repair_gaps(platform), startable_repairs(platform)
+def _gap_sensor() -> Call:
+    """With a memory, as the sensor has one; its ticks may leave tables to the next one."""
+    memory = GapMemory()
+
+    def call(platform: Platform, place: Place, run_id: RunId) -> object:
+        while repair_gaps(platform, memory=memory).left:
+            pass
+        return startable_repairs(platform)
+
+    return call
 
 
 def _alert(platform: Platform, place: Place, run_id: RunId) -> object:
@@ -168,7 +177,7 @@ LOOKS = (
     Look(area="planner", name="plan 30 days from a table", call=_draft(SILVER, _month)),
     Look(area="planner", name="plan all days from a table", call=_draft(SILVER, _all)),
     Look(area="sensors", name="find gaps", call=lambda platform, *_: find_gaps(platform)),
-    Look(area="sensors", name="gaps", call=_gap_tick),
+    Look(area="sensors", name="gaps", call=_gap_sensor()),
     Look(area="sensors", name="publish_what_is_ready", call=_sensor(look_for_ready)),
     Look(area="sensors", name="restate_downstream", call=_sensor(look_downstream)),
     Look(area="sensors", name="recover_what_died", call=_sensor(look_for_dead)),
