@@ -12,6 +12,7 @@ from backfill_platform.engine.gaps import finding
 from backfill_platform.engine.gaps.finding import find_gaps, find_gaps_beside
 from backfill_platform.engine.gaps.memory import GapMemory
 from backfill_platform.engine.plan.planning import plan_run
+from backfill_platform.lakehouse.delta_tables import create_table
 from backfill_platform.ledger.store import Ledger
 from backfill_platform_tests.engine.by_hand import write_rows
 from backfill_platform_tests.engine.gaps.conftest import fail
@@ -65,10 +66,6 @@ def delete_a_day(platform, publish) -> None:
     DeltaTable(platform.warehouse.table_path(BRONZE)).delete("day = '2025-01-02'")
 
 
-def let_a_run_fail(platform, publish, intent) -> None:
-    fail(platform, plan_run(platform, intent(BRONZE, week(days=2), "fails")).run_id)
-
-
 @pytest.mark.parametrize("change", [publish_more, land_late, write_behind_its_back, delete_a_day])
 def test_what_is_remembered_is_what_a_look_would_find(repairing, publish, change):
     publish(week(days=3))
@@ -80,11 +77,12 @@ def test_what_is_remembered_is_what_a_look_would_find(repairing, publish, change
     assert after == find_gaps(repairing, BOTH)
 
 
-def test_a_run_that_fails_is_no_less_found_by_who_remembers(repairing, publish, intent):
+def test_a_run_that_fails_is_no_less_found_by_who_remembers(repairing, publish, intent, clock):
     publish(week(days=3))
     memory = GapMemory()
     found_with(repairing, memory)
-    let_a_run_fail(repairing, publish, intent)
+    clock.advance(minutes=1)
+    fail(repairing, plan_run(repairing, intent(BRONZE, week(days=2), "fails")).run_id)
     after = found_with(repairing, memory).gaps
     assert GapKind.RUN_ENDED in {gap.kind for gap in after}
     assert after == find_gaps(repairing, BOTH)
@@ -122,17 +120,12 @@ def test_what_changed_in_an_input_opens_what_reads_it_and_nothing_else(counting,
     publish(week(days=3))
     memory = GapMemory()
     found_with(counting, memory)
-    silver = counting.warehouse.table_path(SILVER)
-    write_rows_of_nobody(silver)
+    path, contract = counting.warehouse.table_path(SILVER), counting.catalog.contracts[SILVER]
+    create_table(path, contract, partition_column="day")
     counting.ledger.reads.clear()
     found_with(counting, memory)
     assert set(counting.ledger.reads) == {SILVER, BRONZE}  # an input is read for it
     assert counting.ledger.reads.count(BRONZE) == 1
-
-
-def write_rows_of_nobody(path) -> None:
-    (path / "_delta_log").mkdir(parents=True)
-    (path / "_delta_log" / f"{0:020d}.json").write_text("")
 
 
 def test_a_look_that_takes_too_long_is_continued_by_the_next_one(repairing, publish, monkeypatch):

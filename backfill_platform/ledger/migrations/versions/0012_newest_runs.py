@@ -1,4 +1,4 @@
-"""A way to the newest runs of all tables: without it a list of a hundred sorts all that ever were."""
+"""A way to the newest runs of all tables: without it a list of them sorts all that ever were."""
 
 from alembic import op
 
