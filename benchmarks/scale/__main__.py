@@ -1,7 +1,8 @@
 """Measures at growing sizes, prints the tables of docs/benchmarks.md and draws its picture.
 
-`python -m benchmarks.scale` takes some minutes and 4 GB of disk; it starts no Spark. `--again FILE`
-prints and draws what an earlier call has kept in FILE.
+`python -m benchmarks.scale` takes a quarter of an hour and 4 GB of disk; it starts no Spark. What
+was measured is kept in a file, size by size: the same call goes on where it was stopped, and prints
+once more what is complete.
 """
 
 import argparse
@@ -26,13 +27,7 @@ Measured = dict[str, list[dict[str, Any]]]  # by size, as "tables x days"
 
 def main() -> None:
     asked = _arguments()
-    sizes = [*dict.fromkeys((*OVER_DAYS, *OVER_TABLES))]
-    if asked.again:
-        measured: Measured = json.loads(asked.again.read_text(encoding="utf-8"))
-    else:
-        with tempfile.TemporaryDirectory(prefix="backfill-scale-", dir=asked.below) as folder:
-            measured = {_name(size): _measure(Path(folder), size) for size in sizes}
-        asked.keep.write_text(json.dumps(measured, indent=1), encoding="utf-8")
+    measured = _measure_what_lacks(asked.kept, asked.below)
     curves = [*_curves(measured, OVER_TABLES, "tables"), *_curves(measured, OVER_DAYS, "days")]
     for axis in ("tables", "days"):
         _print("", *markdown([curve for curve in curves if curve.axis == axis]))
@@ -45,11 +40,20 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
-    parser.add_argument("--keep", type=Path, default=Path("scale.json"), metavar="FILE")
-    parser.add_argument("--again", type=Path, metavar="FILE")
+    parser.add_argument("--kept", type=Path, default=Path("scale.json"), metavar="FILE")
     parser.add_argument("--below", type=Path, metavar="FOLDER", help="where worlds are made")
     parser.add_argument("--image", type=Path, nargs="?", const=IMAGE, metavar="FILE")
     return parser.parse_args()
+
+
+def _measure_what_lacks(kept: Path, below: Path | None) -> Measured:
+    measured: Measured = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
+    with tempfile.TemporaryDirectory(prefix="backfill-scale-", dir=below) as folder:
+        for size in dict.fromkeys((*OVER_TABLES, *OVER_DAYS)):
+            if _name(size) not in measured:
+                measured[_name(size)] = _measure(Path(folder), size)
+                kept.write_text(json.dumps(measured, indent=1), encoding="utf-8")
+    return measured
 
 
 def _measure(folder: Path, size: tuple[int, int]) -> list[dict[str, Any]]:

@@ -176,7 +176,7 @@ LOOKS = (
     Look(area="planner", name="plan all days from files", call=_draft(BRONZE, _all)),
     Look(area="planner", name="plan 30 days from a table", call=_draft(SILVER, _month)),
     Look(area="planner", name="plan all days from a table", call=_draft(SILVER, _all)),
-    Look(area="sensors", name="find gaps", call=lambda platform, *_: find_gaps(platform)),
+    Look(area="sensors", name="find gaps", call=lambda platform, *_: find_gaps(platform), again=0),
     Look(area="sensors", name="gaps", call=_gap_sensor()),
     Look(area="sensors", name="publish_what_is_ready", call=_sensor(look_for_ready)),
     Look(area="sensors", name="restate_downstream", call=_sensor(look_downstream)),
