@@ -18,6 +18,11 @@ class Point:
 
     @property
     def seconds(self) -> float:
+        """Of the processor: on the wall others on the same cores are in it, too."""
+        return self.taken["work_seconds"]
+
+    @property
+    def wall_seconds(self) -> float:
         return self.taken["wall_seconds"]
 
     @property
@@ -58,7 +63,7 @@ def markdown(curves: Sequence[Curve]) -> Iterator[str]:
     """A table of curves along one axis."""
     axis, sizes = curves[0].axis, [point.size for point in curves[0].points]
     heads = [f"{size:,} {axis}" for size in sizes]
-    cells = ["", *heads, "exponent", "again", "more memory", "peak"]
+    cells = ["", *heads, "exponent", "on the wall", "again", "more memory"]
     yield f"| {' | '.join(cells)} |"
     yield f"|{'---|' * len(cells)}"
     for curve in curves:
@@ -72,9 +77,9 @@ def _line(curve: Curve) -> str:
         curve.look,
         *(said_seconds(point.seconds) for point in curve.points),
         "" if curve.exponent is None else f"{curve.exponent:.2f}",
+        said_seconds(last.wall_seconds),
         again,
         f"{last.more_megabytes:,.0f} MB",
-        f"{last.taken['peak_megabytes']:,.0f} MB",
     )
     return f"| {' | '.join(cells)} |"
 

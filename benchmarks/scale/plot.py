@@ -1,4 +1,4 @@
-"""Draws the curves: seconds over tables and over days, both axes logarithmic."""
+"""Draws the curves: seconds of the processor over tables and over days, both axes logarithmic."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,7 +33,7 @@ def _draw_area(place: Axes, curves: Sequence[Curve], title: str) -> None:
         place.plot(sizes, [point.seconds for point in curve.points], "o-", label=curve.look)
     if curves:
         _draw_linear(place, curves)
-    place.set(xscale="log", yscale="log", title=title, ylabel="seconds")
+    place.set(xscale="log", yscale="log", title=title, ylabel="seconds of the processor")
     place.grid(visible=True, which="major", alpha=0.3)
     place.legend(fontsize="x-small")
 
