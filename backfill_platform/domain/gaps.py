@@ -70,6 +70,15 @@ class NotedGap:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LastChange:
+    """What was recorded of a table since some instant: two looks that are told the same have
+    missed nothing in between."""
+
+    facts: int
+    newest_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NotedChanges:
     """What a look at the tables has changed of that."""
 

@@ -7,7 +7,7 @@ version: that is what consumers see, so base, guard and history all speak of it.
 
 import json
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
@@ -76,6 +76,30 @@ class TableState:
         return {day: sum(file.size_bytes for file in self.files.get(day, ())) for day in self.days}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldRows:
+    """As much of a table as whoever only counts has to know: a small part of its state."""
+
+    version: int
+    rows: Mapping[date, int]  # by day that holds some file, in the order of days
+
+
+def held_rows(table: DeltaTable, path: Path) -> HeldRows:
+    """The same as the state says, without a value for each file."""
+    partitioned_by = table.metadata().partition_columns
+    actions = _add_actions(table)
+    counts = actions.column("num_records")
+    if version_column_of(partitioned_by) or counts.null_count:
+        state = table_state(table, path, None)
+        return HeldRows(version=state.version, rows=state.row_counts)
+    rows: Counter[date] = Counter()
+    days = actions.column(f"partition.{partitioned_by[0]}")
+    for day, count in zip(days.to_pylist(), counts.to_pylist(), strict=True):
+        if day is not None:
+            rows[day] += count
+    return HeldRows(version=table.version(), rows={day: rows[day] for day in sorted(rows)})
+
+
 def table_state(
     table: DeltaTable, path: Path, days: PartitionSet | None, *, up_to: str | None = None
 ) -> TableState:
@@ -120,7 +144,7 @@ def _files_by_day(
     partition, output = f"partition.{partition_column}", f"partition.{version_column}"
     wanted = ["path", "size_bytes", "modification_time", "num_records", partition]
     wanted += [output] if version_column else []
-    actions = pa.RecordBatchReader.from_stream(table.get_add_actions(flatten=True)).read_all()
+    actions = _add_actions(table)
     asked = _asked(actions.column(partition), days)
     held: defaultdict[date, list[DataFile]] = defaultdict(list)
     for row in actions.select(wanted).filter(asked).to_pylist():
@@ -136,6 +160,10 @@ def _files_by_day(
             )
         )
     return {day: tuple(sorted(held[day], key=lambda file: file.path)) for day in sorted(held)}
+
+
+def _add_actions(table: DeltaTable) -> pa.Table:
+    return pa.RecordBatchReader.from_stream(table.get_add_actions(flatten=True)).read_all()
 
 
 def _version_text(value: date | int | None) -> str | None:

@@ -6,6 +6,8 @@ has removed are simply not there; whoever asks has to live with that.
 """
 
 import json
+import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -15,6 +17,8 @@ from typing import Any
 from backfill_platform.domain.modes import VersionColumn
 
 MILLISECONDS = 1000
+
+_VERSION = re.compile(r"[0-9]{20}\.json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +44,15 @@ class Commit:
             return f"run {known['run_id']}"
         said = f", saying {self.user_metadata[:200]!r}" if self.user_metadata else ""
         return f"{self.engine or 'an unnamed engine'}{said}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogMark:
+    """Between which entries a log reaches; another one as soon as anybody commits or cleans up."""
+
+    newest: str
+    oldest: str
+    written_ns: int  # when the newest was
 
 
 def read_commit(path: Path, version: int) -> Commit | None:
@@ -73,6 +86,21 @@ def read_commit_time(path: Path, version: int) -> datetime | None:
         said = (json.loads(line) for line in lines if '"commitInfo"' in line)
         info = next((action["commitInfo"] for action in said if "commitInfo" in action), {})
     return _instant(info.get("timestamp"))
+
+
+def read_log_mark(path: Path) -> LogMark | None:
+    """Nothing where there is no log."""
+    try:
+        entries = [*os.scandir(path / "_delta_log")]
+    except FileNotFoundError:
+        return None
+    versions = [entry for entry in entries if _VERSION.fullmatch(entry.name)]
+    newest = max(versions, key=lambda entry: entry.name, default=None)
+    if newest is None:
+        return None
+    oldest = min(entry.name for entry in versions)
+    written = newest.stat().st_mtime_ns
+    return LogMark(newest=newest.name, oldest=oldest, written_ns=written)
 
 
 def read_statistics(path: Path) -> dict[str, str]:

@@ -32,7 +32,13 @@ from backfill_platform.domain.modes import VersionColumn
 from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.publications import DataFile
 from backfill_platform.domain.schema_changes import SchemaChange, compare_schemas
-from backfill_platform.lakehouse.delta_files import TableState, table_columns, table_state
+from backfill_platform.lakehouse.delta_files import (
+    HeldRows,
+    TableState,
+    held_rows,
+    table_columns,
+    table_state,
+)
 from backfill_platform.lakehouse.delta_log import read_statistics
 from backfill_platform.lakehouse.delta_protocol import refuse_unsupported, refuse_unsupported_types
 
@@ -103,6 +109,16 @@ def read_table_state(path: Path, days: PartitionSet | None) -> TableState | None
     """What the table holds on `days`, or on all days, from one look at its log."""
     table = open_table(path)
     return None if table is None else state_of(table, path, days)
+
+
+def read_held_rows(path: Path) -> HeldRows | None:
+    table = open_table(path)
+    if table is None:
+        return None
+    try:
+        return held_rows(table, path)
+    except LIBRARY_ERRORS as error:
+        raise translated(error, path) from error
 
 
 def has_version(path: Path, version: int) -> bool:

@@ -7,6 +7,7 @@ publish nothing, so they hold nothing and nobody is in their way; nor is a live 
 another one where `ledger.live` lets both write.
 """
 
+from collections.abc import Collection
 from datetime import datetime
 from itertools import product
 
@@ -52,24 +53,29 @@ def hold_again(connection: sa.Connection, run_id: RunId, *, actor: str, now: dat
         _hold(connection, record, actor=actor, now=now)
 
 
-def read_in_flight(connection: sa.Connection, table: str, now: datetime) -> tuple[RunInFlight, ...]:
-    return tuple(
-        RunInFlight(
-            run_id=record.run_id,
-            state=record.state,
-            days=record.days,
-            requested_by=record.actor,
-            is_live=record.mode is ExecutionMode.LIVE,
-        )
-        for record in _holders(connection, table)
-        if record.days is not None and not _has_expired(record, now)
-    )
+def read_in_flight(
+    connection: sa.Connection, tables: Collection[str], now: datetime
+) -> dict[str, tuple[RunInFlight, ...]]:
+    """By table, the oldest first."""
+    found: dict[str, list[RunInFlight]] = {table: [] for table in tables}
+    for record in _holders(connection, tables):
+        if record.days is not None and not _has_expired(record, now):
+            found[record.table].append(
+                RunInFlight(
+                    run_id=record.run_id,
+                    state=record.state,
+                    days=record.days,
+                    requested_by=record.actor,
+                    is_live=record.mode is ExecutionMode.LIVE,
+                )
+            )
+    return {table: tuple(runs) for table, runs in found.items()}
 
 
 def _hold(connection: sa.Connection, one: NewRun | RunRecord, *, actor: str, now: datetime) -> None:
     in_the_way = [
         record
-        for record in _holders(connection, one.table)
+        for record in _holders(connection, (one.table,))
         if record.run_id != one.run_id
         and _overlap(record, one.days)
         and not may_write_beside(one, record)
@@ -83,11 +89,11 @@ def _hold(connection: sa.Connection, one: NewRun | RunRecord, *, actor: str, now
         raise PartitionsHeld(f"Partitions of {one.table} are held:\n{sentences}")
 
 
-def _holders(connection: sa.Connection, table: str) -> tuple[RunRecord, ...]:
+def _holders(connection: sa.Connection, tables: Collection[str]) -> tuple[RunRecord, ...]:
     rows = connection.execute(
         sa.select(run)
         .where(
-            run.c.table_name == table,
+            run.c.table_name.in_(tables),
             run.c.state.in_([state.value for state in IN_FLIGHT]),
             run.c.mode.in_([mode.value for mode in _HOLDING_MODES]),
         )

@@ -5,13 +5,13 @@ must not take longer the more runs there have ever been.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import date, datetime
 from typing import Any
 
 import sqlalchemy as sa
 
-from backfill_platform.domain.gaps import AcceptedDay, EndedRun
+from backfill_platform.domain.gaps import AcceptedDay, EndedRun, LastChange
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.manifests import DARK
 from backfill_platform.domain.modes import ExecutionMode, RunKind
@@ -76,28 +76,17 @@ def read_planned_since(
 
 
 def read_ended(
-    connection: sa.Connection, table: str, state: RunState, limit: int
-) -> tuple[EndedRun, ...]:
-    """The newest first: runs that would have published, and no unattended repairs: what became of
-    these is told by the gap that they were for."""
-    rows = connection.execute(
-        sa.select(run.c.run_id, run.c.origin, run.c.days, run.c.updated_at)
-        .where(
-            run.c.table_name == table,
-            run.c.state == state.value,
-            run.c.mode.in_([mode.value for mode in _PUBLISHING_MODES]),
-            run.c.kind != RunKind.ROLLBACK.value,
-            run.c.days.is_not(None),
-            ~run.c.manifest_json.contains(DARK, autoescape=True),
+    connection: sa.Connection, tables: Collection[str], states: Collection[RunState], limit: int
+) -> dict[str, tuple[EndedRun, ...]]:
+    """By table; of each state the newest first, and no more than that many: runs that would have
+    published, and no unattended repairs: what became of these is told by the gap that they were
+    for."""
+    return {
+        table: tuple(
+            run for state in states for run in _read_ended(connection, table, state, limit)
         )
-        .order_by(run.c.planned_at.desc(), run.c.run_id.desc())
-        .limit(limit)
-    )
-    return tuple(
-        EndedRun(run_id=row.run_id, state=state, days=row.days, ended_at=row.updated_at)
-        for row in rows
-        if not is_repair_origin(row.origin)
-    )
+        for table in tables
+    }
 
 
 def read_accepted_days(connection: sa.Connection, table: str) -> dict[date, AcceptedDay]:
@@ -111,12 +100,27 @@ def read_accepted_days(connection: sa.Connection, table: str) -> dict[date, Acce
             columns.target_version,
             columns.accepted_at,
         ).where(columns.table_name == table, columns.superseded_at.is_(None))
-    )
+    ).all()  # years of days: one after the other takes much longer
     return {
         day: AcceptedDay(
             run_id=run_id, row_count=row_count, target_version=version, accepted_at=accepted_at
         )
         for day, run_id, row_count, version, accepted_at in rows
+    }
+
+
+def read_changes(connection: sa.Connection, since: datetime) -> dict[str, LastChange]:
+    """A fact is the only thing that changes what is accepted. They are counted here: where it is
+    asked to group them by table, SQLite walks through every publication that ever was."""
+    facts: defaultdict[str, list[datetime]] = defaultdict(list)
+    recorded = sa.select(publication.c.table_name, publication.c.fact_at).where(
+        publication.c.fact_at >= since
+    )
+    for table, fact_at in connection.execute(recorded):
+        facts[table].append(fact_at)
+    return {
+        table: LastChange(facts=len(instants), newest_at=max(instants))
+        for table, instants in facts.items()
     }
 
 
@@ -136,6 +140,27 @@ def is_intended(connection: sa.Connection, publication_id: str) -> bool:
         publication.c.publication_id == publication_id
     )
     return connection.execute(known).first() is not None
+
+
+def _read_ended(
+    connection: sa.Connection, table: str, state: RunState, limit: int
+) -> Iterator[EndedRun]:
+    rows = connection.execute(
+        sa.select(run.c.run_id, run.c.origin, run.c.days, run.c.updated_at)
+        .where(
+            run.c.table_name == table,
+            run.c.state == state.value,
+            run.c.mode.in_([mode.value for mode in _PUBLISHING_MODES]),
+            run.c.kind != RunKind.ROLLBACK.value,
+            run.c.days.is_not(None),
+            ~run.c.manifest_json.contains(DARK, autoescape=True),
+        )
+        .order_by(run.c.planned_at.desc(), run.c.run_id.desc())
+        .limit(limit)
+    )
+    for row in rows:
+        if not is_repair_origin(row.origin):
+            yield EndedRun(run_id=row.run_id, state=state, days=row.days, ended_at=row.updated_at)
 
 
 def _read_repair(row: sa.Row[Any]) -> RepairRun:

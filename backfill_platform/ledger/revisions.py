@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from backfill_platform.domain.errors import SetupIncomplete
 from backfill_platform.ledger.database import opened, reading
 
-KNOWN_REVISIONS = tuple(f"{number:04}" for number in range(1, 12))
+KNOWN_REVISIONS = tuple(f"{number:04}" for number in range(1, 13))
 
 _VERSION_TABLE = "alembic_version"
 _version = sa.table(_VERSION_TABLE, sa.column("version_num"))

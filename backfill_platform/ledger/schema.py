@@ -69,6 +69,7 @@ run = sa.Table(
     sa.Column("valid_until", UtcInstant),
     _one_of("state", RunState),
     sa.Index(None, "table_name", "planned_at"),
+    sa.Index(None, "planned_at", "run_id"),  # the newest of all tables
     sa.Index(None, "state", "updated_at"),  # however many runs there were, few stand like that
     sa.Index(None, "state", "table_name", "kind"),
     sa.Index(None, "table_name", "state", "planned_at"),

@@ -24,6 +24,7 @@ from backfill_platform.domain.gaps import (
     EndedRun,
     Gap,
     GapReport,
+    LastChange,
     NotedChanges,
     NotedGap,
 )
@@ -200,8 +201,14 @@ class Ledger:
 
     def runs_in_flight(self, table: str, now: datetime) -> tuple[RunInFlight, ...]:
         """Those that hold partitions of the table, the oldest first."""
+        return self.all_in_flight((table,), now)[table]
+
+    def all_in_flight(
+        self, tables: Collection[str], now: datetime
+    ) -> dict[str, tuple[RunInFlight, ...]]:
+        """Of each of these tables, with one question for all of them."""
         with self._read() as connection:
-            return _holding.read_in_flight(connection, table, now)
+            return _holding.read_in_flight(connection, tables, now)
 
     def runs_at(
         self,
@@ -433,8 +440,13 @@ class Ledger:
 
     def newest_accepted(self, table: str) -> AcceptedPartition | None:
         """Of the last day that consumers see."""
+        return self.all_newest_accepted((table,)).get(table)
+
+    def all_newest_accepted(self, tables: Iterable[str]) -> dict[str, AcceptedPartition]:
+        """By table, where consumers see any day."""
         with self._read() as connection:
-            return _accepted.read_newest(connection, table)
+            found = {table: _accepted.read_newest(connection, table) for table in tables}
+        return {table: newest for table, newest in found.items() if newest is not None}
 
     def held_chunks(self, run_id: RunId) -> tuple[HeldChunk, ...]:
         """What somebody has to look at before it is published, reviewed or not."""
@@ -604,10 +616,18 @@ class Ledger:
         with self._read() as connection:
             return _repairs.read_accepted_days(connection, table)
 
-    def ended_runs(self, table: str, state: RunState, *, limit: int) -> tuple[EndedRun, ...]:
-        """The newest first: those that would have published, without unattended repairs."""
+    def ended_runs(
+        self, tables: Collection[str], states: Collection[RunState], *, limit: int
+    ) -> dict[str, tuple[EndedRun, ...]]:
+        """By table, of each state the newest first: those that would have published, without
+        unattended repairs."""
         with self._read() as connection:
-            return _repairs.read_ended(connection, table, state, limit)
+            return _repairs.read_ended(connection, tables, states, limit)
+
+    def changes_since(self, since: datetime) -> dict[str, LastChange]:
+        """By table whose accepted partitions changed since; no other has changed."""
+        with self._read() as connection:
+            return _repairs.read_changes(connection, require_aware(since))
 
     def landed_versions(self, table: str, *, at_least: int) -> frozenset[int]:
         with self._read() as connection:

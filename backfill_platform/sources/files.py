@@ -6,7 +6,7 @@ refuses when it no longer holds: a re-landed file is a new input, not the planne
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -70,6 +70,16 @@ def landed_at(landing: Path, source: FileSource) -> dict[date, datetime]:
     return {day: written for day, written in found if day is not None and written is not None}
 
 
+def landing_mark(landing: Path, source: FileSource) -> int:
+    """Another one as soon as a file comes, goes or is written anew; good in this process alone."""
+    root, prefix = landing / source.path, f"{source.day_column}="
+    if not root.is_dir():
+        return 0
+    with os.scandir(root) as folders:
+        named = [folder.path for folder in folders if folder.name.startswith(prefix)]
+    return hash(frozenset(mark for folder in named for mark in _file_marks(folder)))
+
+
 def read_files(
     spark: SparkSession, landing: Path, source: FileSource, schema: StructType, days: DayRange
 ) -> DataFrame:
@@ -114,6 +124,16 @@ def _newest_file(folder: os.DirEntry[str]) -> datetime | None:
             if file.name.endswith(".parquet") and not file.name.startswith((".", "_"))
         ]
     return datetime.fromtimestamp(max(times), tz=UTC) if times else None
+
+
+def _file_marks(folder: str) -> Iterator[tuple[str, int, int]]:
+    try:
+        with os.scandir(folder) as files:
+            for file in files:
+                found = file.stat()
+                yield file.path, found.st_mtime_ns, found.st_size
+    except (FileNotFoundError, NotADirectoryError):
+        return
 
 
 def _digest(files: tuple[Path, ...]) -> str:

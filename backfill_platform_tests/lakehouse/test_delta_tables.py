@@ -13,11 +13,12 @@ from backfill_platform.domain.contracts import Column, Contract
 from backfill_platform.domain.errors import DeclarationInvalid, EngineUnavailable, UnsupportedTable
 from backfill_platform.domain.publications import EMPTY_PARTITION
 from backfill_platform.domain.schema_changes import compare_schemas
-from backfill_platform.lakehouse.delta_log import read_commit
+from backfill_platform.lakehouse.delta_log import read_commit, read_log_mark
 from backfill_platform.lakehouse.delta_tables import (
     create_staging_table,
     create_table,
     published_version,
+    read_held_rows,
     read_table_state,
     staged_files,
 )
@@ -168,6 +169,48 @@ def test_rows_are_counted_in_the_file_when_its_writer_kept_no_statistics(table: 
     state = read_table_state(table, None)
     assert state is not None
     assert state.row_counts == {FIRST: 7}
+
+
+def test_who_only_counts_is_told_the_rows_that_the_state_tells(table: Path) -> None:
+    append(table, rows_of("a", days(0, 2)))
+    append(table, rows_of("b", days(1, 1), per_day=3))
+    held = read_held_rows(table)
+    assert held is not None
+    assert (held.version, held.rows) == (2, {FIRST: 2, date(2025, 1, 2): 5})
+
+
+def test_who_only_counts_looks_into_files_whose_writer_kept_no_statistics(table: Path) -> None:
+    append(table, rows_of("a", days(0, 1), per_day=7))
+    edit_log(table, 1, "add", lambda add: add | {"stats": None})
+    held = read_held_rows(table)
+    assert held is not None
+    assert held.rows == {FIRST: 7}
+
+
+def test_who_only_counts_is_told_where_there_is_no_table(tmp_path: Path) -> None:
+    assert read_held_rows(tmp_path / "nothing") is None
+
+
+def test_a_log_has_another_mark_after_each_commit(table: Path) -> None:
+    before = read_log_mark(table)
+    append(table, rows_of("a", days(0, 1)))
+    after = read_log_mark(table)
+    assert before is not None
+    assert before != after
+    assert after == read_log_mark(table)
+
+
+def test_a_log_that_is_cleaned_up_has_another_mark(table: Path) -> None:
+    append(table, rows_of("a", days(0, 1)))
+    before = read_log_mark(table)
+    (table / "_delta_log" / f"{0:020d}.json").unlink()
+    assert read_log_mark(table) != before
+
+
+def test_where_there_is_no_log_there_is_no_mark(tmp_path: Path) -> None:
+    (tmp_path / "empty" / "_delta_log").mkdir(parents=True)
+    assert read_log_mark(tmp_path / "empty") is None
+    assert read_log_mark(tmp_path / "nothing") is None
 
 
 def test_staged_files_carry_their_statistics_word_for_word(table: Path) -> None:

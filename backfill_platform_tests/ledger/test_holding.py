@@ -218,6 +218,17 @@ def test_runs_in_flight_are_those_that_hold_partitions(ledger: Ledger, holder: R
     )
 
 
+def test_runs_in_flight_of_many_tables_are_told_by_table(ledger: Ledger, holder: RunRecord) -> None:
+    other = register(ledger, "elsewhere", DAYS, table="gold.case_sla_daily")
+    register(ledger, "not-asked-for", DAYS, table="bronze.case_events")
+    found = ledger.all_in_flight([TABLE, other.table, "silver.quiet"], NOW)
+    assert {table: [one.run_id for one in runs] for table, runs in found.items()} == {
+        TABLE: [holder.run_id],
+        other.table: [other.run_id],
+        "silver.quiet": [],
+    }
+
+
 def test_a_plan_whose_term_is_over_is_not_in_flight(ledger: Ledger, holder: RunRecord) -> None:
     assert ledger.runs_in_flight(TABLE, VALID_UNTIL) == ()
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from backfill_platform.domain.gaps import LastChange
 from backfill_platform.domain.identity import GroupId
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.modes import ExecutionMode, PublishScope, RunKind
@@ -19,6 +20,7 @@ from backfill_platform_tests.ledger.samples import (
     TABLE,
     VERSION,
     after,
+    intent,
     january,
     move,
     new_run,
@@ -26,6 +28,7 @@ from backfill_platform_tests.ledger.samples import (
     register,
 )
 
+OTHER = "silver.other"
 KEY = f"{TABLE}:empty-2025-01-03"
 FAILED = (RunState.PLANNED, RunState.APPROVED, RunState.STAGING, RunState.FAILED)
 
@@ -81,9 +84,34 @@ def test_runs_that_failed_are_found_the_newest_first(ledger: Ledger) -> None:
     runs = [register(ledger, f"cli:{at}", january(at), now=after(at)) for at in (1, 2, 3)]
     for run in runs:
         move(ledger, run.run_id, *FAILED)
-    found = ledger.ended_runs(TABLE, RunState.FAILED, limit=2)
+    found = ledger.ended_runs([TABLE], [RunState.FAILED], limit=2)[TABLE]
     assert [one.run_id for one in found] == [runs[2].run_id, runs[1].run_id]
     assert (found[0].days, found[0].ended_at) == (runs[2].days, NOW)
+
+
+def test_runs_that_ended_are_told_by_table_and_state(ledger: Ledger) -> None:
+    failed = register(ledger, "cli:1", january(1))
+    move(ledger, failed.run_id, *FAILED)
+    expired = register(ledger, "cli:2", january(1), table=OTHER)
+    move(ledger, expired.run_id, RunState.PLANNED, RunState.EXPIRED)
+    states = (RunState.FAILED, RunState.EXPIRED)
+    found = ledger.ended_runs([TABLE, OTHER], states, limit=9)
+    assert {table: [(one.run_id, one.state) for one in runs] for table, runs in found.items()} == {
+        TABLE: [(failed.run_id, RunState.FAILED)],
+        OTHER: [(expired.run_id, RunState.EXPIRED)],
+    }
+
+
+def test_only_tables_whose_publications_ended_since_then_have_changed(ledger: Ledger) -> None:
+    run = register(ledger)
+    publish(ledger, run.run_id, january(1), version=1, now=after(60))
+    assert ledger.changes_since(after(61)) == {}
+    assert ledger.changes_since(after(60)) == {TABLE: LastChange(facts=1, newest_at=after(60))}
+
+
+def test_an_intent_that_is_still_open_has_changed_nothing(ledger: Ledger) -> None:
+    ledger.record_intent(intent(register(ledger).run_id, january(1)), now=NOW)
+    assert ledger.changes_since(after(-60)) == {}
 
 
 @pytest.mark.parametrize(
@@ -91,12 +119,12 @@ def test_runs_that_failed_are_found_the_newest_first(ledger: Ledger) -> None:
 )
 def test_what_would_never_have_published_has_given_up_nothing(ledger: Ledger, said) -> None:
     move(ledger, register(ledger, **said).run_id, *FAILED)
-    assert ledger.ended_runs(TABLE, RunState.FAILED, limit=9) == ()
+    assert ledger.ended_runs([TABLE], [RunState.FAILED], limit=9) == {TABLE: ()}
 
 
 def test_a_failed_attempt_is_told_by_its_gap_and_not_by_itself(ledger: Ledger) -> None:
     move(ledger, repair(ledger, 1).run_id, *FAILED)
-    assert ledger.ended_runs(TABLE, RunState.FAILED, limit=9) == ()
+    assert ledger.ended_runs([TABLE], [RunState.FAILED], limit=9) == {TABLE: ()}
 
 
 def test_what_consumers_see_is_told_by_day(ledger: Ledger) -> None:

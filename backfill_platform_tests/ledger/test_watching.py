@@ -145,3 +145,17 @@ def test_a_look_reads_an_index_and_not_every_run(plans, look) -> None:
     look(ledger)
     assert told
     assert [step for step in told if step.startswith("SCAN")] == []
+
+
+def test_the_newest_runs_are_listed_without_sorting_all_that_ever_were(plans) -> None:
+    ledger, told = plans
+    ledger.runs(limit=5)
+    assert told
+    assert [step for step in told if "TEMP B-TREE" in step] == []
+
+
+def test_what_changed_lately_is_told_without_a_look_at_what_did_not(plans) -> None:
+    ledger, told = plans
+    ledger.changes_since(NOW)
+    assert told
+    assert [step for step in told if step.startswith("SCAN")] == []

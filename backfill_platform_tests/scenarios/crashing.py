@@ -32,7 +32,7 @@ from backfill_platform_tests.scenarios.crash_walks import (
     start_session,
 )
 
-_ONLY_READ = {"open_fences", "refuse_stale", "runs_in_flight"}
+_ONLY_READ = {"all_in_flight", "open_fences", "refuse_stale", "runs_in_flight"}
 _BY_THE_CLOCK = {"renew_fence", "renew_lease"}  # after half a minute, so no walk comes to them
 
 

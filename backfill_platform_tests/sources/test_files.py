@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from backfill_platform.domain.partitions import DayRange
-from backfill_platform.sources.files import day_files, landed_at, list_files
+from backfill_platform.sources.files import day_files, landed_at, landing_mark, list_files
 from backfill_platform_tests.readings import READINGS, land, week
 
 DAYS = week()
@@ -73,3 +73,27 @@ def test_of_what_is_no_day_or_still_being_written_nothing_has_landed(landing):
 
 def test_a_source_of_which_nothing_has_ever_landed_holds_nothing(tmp_path):
     assert landed_at(tmp_path, READINGS) == {}
+
+
+def test_what_lies_as_it_lay_has_the_same_mark(landing):
+    assert landing_mark(landing, READINGS) == landing_mark(landing, READINGS)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda file: os.utime(file, (1_000, 1_000)),
+        lambda file: file.unlink(),
+        lambda file: (file.parent / "more.parquet").write_bytes(b"more"),
+        lambda file: file.rename(file.parent / "_readings.parquet"),
+    ],
+)
+def test_a_file_that_comes_goes_or_is_written_anew_changes_the_mark(landing, change):
+    before = landing_mark(landing, READINGS)
+    change(day_files(landing, READINGS, DAYS.last)[0])
+    assert landing_mark(landing, READINGS) != before
+
+
+def test_a_source_of_which_nothing_has_ever_landed_has_a_mark(landing, tmp_path):
+    (landing / READINGS.path / "day=2025-02-01").write_text("no folder")
+    assert landing_mark(tmp_path / "nowhere", READINGS) != landing_mark(landing, READINGS)

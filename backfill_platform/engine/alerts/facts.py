@@ -84,14 +84,15 @@ def _read_gaps(platform: Platform) -> Iterable[ReportedGap]:
 
 
 def _read_newest(platform: Platform) -> Iterable[NewestDay]:
-    for table, spec in platform.catalog.tables.items():
-        if spec.fresh_within_hours is None:
-            continue
-        newest = platform.ledger.newest_accepted(table)
-        if newest is not None:
-            yield NewestDay(
-                table=table,
-                day=newest.day,
-                accepted_at=newest.accepted_at,
-                fresh_within_hours=spec.fresh_within_hours,
-            )
+    asked = {
+        table: spec.fresh_within_hours
+        for table, spec in platform.catalog.tables.items()
+        if spec.fresh_within_hours is not None
+    }
+    for table, newest in platform.ledger.all_newest_accepted(asked).items():
+        yield NewestDay(
+            table=table,
+            day=newest.day,
+            accepted_at=newest.accepted_at,
+            fresh_within_hours=asked[table],
+        )

@@ -58,8 +58,10 @@ def _changed_since(
     newest: dict[date, datetime] = {}
     closed = min(_closed_until(used, inputs[used.name], today) for used in spec.inputs)
     for used in spec.inputs:
+        apart = _days_apart(used)
         for changed, at in inputs[used.name].changed_at.items():
-            for day in _using(used, changed):
+            for between in apart:
+                day = changed + between
                 one = accepted.get(day)
                 if one is not None and one.accepted_at < at and day <= closed:
                     newest[day] = max(at, newest.get(day, at))
@@ -73,8 +75,9 @@ def _closed_until(used: Input, held: ChangingInput, today: date) -> date:
     return settled - timedelta(days=used.late_days) if settled is not None else date.min
 
 
-def _using(used: Input, changed: date) -> DayRange:
-    return DayRange.of_day(changed).widen(before_days=used.late_days, after_days=used.warm_up_days)
+def _days_apart(used: Input) -> tuple[timedelta, ...]:
+    """From a day of the input to the days of output that may use it."""
+    return tuple(timedelta(days=n) for n in range(-used.late_days, used.warm_up_days + 1))
 
 
 def _compared(

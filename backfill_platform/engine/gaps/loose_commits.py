@@ -12,7 +12,6 @@ from typing import Any
 
 from backfill_platform.domain.gaps import NotedGap
 from backfill_platform.engine.platform import Platform
-from backfill_platform.lakehouse.delta_files import TableState
 from backfill_platform.lakehouse.delta_log import Commit, read_commit
 from backfill_platform.planner.gap_facts import LooseCommit
 from backfill_platform.planner.gaps import read_commit_subject
@@ -24,13 +23,13 @@ GONE = "nobody any more: its entry is gone"
 
 
 def loose_commits(
-    platform: Platform, table: str, state: TableState | None, noted: Iterable[NotedGap]
+    platform: Platform, table: str, newest: int | None, noted: Iterable[NotedGap]
 ) -> tuple[LooseCommit, ...]:
     """The oldest version first; a compaction says of its files that no row of them changed."""
-    if state is None:
+    if newest is None:
         return ()
     known = {read_commit_subject(gap.key): gap for gap in noted}
-    asked = {*_unexplained(platform, table, state.version), *known}
+    asked = {*_unexplained(platform, table, newest), *known}
     found = (_look(platform, table, version, known.get(version)) for version in sorted(asked))
     return tuple(commit for commit in found if commit is not None)
 

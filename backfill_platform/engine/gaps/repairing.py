@@ -6,12 +6,13 @@ next round goes on with them. Carrying a repair out is the ordinary road's work.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from backfill_platform.domain.gaps import NO_CHANGES, Gap, NotedChanges
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.engine.gaps.finding import find_gaps_beside, in_order
+from backfill_platform.engine.gaps.memory import GapMemory
 from backfill_platform.engine.gaps.rounds import Outcome, PlannedRepair, Round
 from backfill_platform.engine.gaps.unbegun import expire_unbegun
 from backfill_platform.engine.loading import load_manifest
@@ -30,6 +31,7 @@ class RepairRound:
     reported: tuple[Reported, ...]
     changes: NotedChanges = NO_CHANGES
     told: frozenset[str] = frozenset()  # keys of what is reported for the first time, or anew
+    left: tuple[str, ...] = ()  # tables that the next round looks at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,21 +44,26 @@ def foresee_repairs(platform: Platform, tables: Collection[str] = ()) -> RepairR
     """What a round would do now; nothing is written."""
     asked = in_order(platform, tables)
     noted = platform.ledger.lasting_gaps(asked)
-    gaps = find_gaps_beside(platform, asked, noted)
+    gaps = find_gaps_beside(platform, asked, noted).gaps
     going = Round(platform, is_real=False)
     return _sorted(gaps, going.outcomes(gaps, noted))
 
 
-def repair_gaps(platform: Platform, tables: Collection[str] = ()) -> RepairRound:
-    """Of these tables, or of all; rate and budget are those of all together."""
+def repair_gaps(
+    platform: Platform, tables: Collection[str] = (), memory: GapMemory | None = None
+) -> RepairRound:
+    """Of these tables, or of all; rate and budget are those of all together. Of what a look with a
+    memory leaves to the next one nothing is noted, repaired or resolved
+    (test_of_tables_that_are_left_to_the_next_tick_nothing_is_resolved)."""
     asked = in_order(platform, tables)
     expire_unbegun(platform)
-    gaps = find_gaps_beside(platform, asked, platform.ledger.lasting_gaps(asked))
-    changes = platform.ledger.note_gaps(gaps, tables=asked, now=platform.clock())
+    found = find_gaps_beside(platform, asked, platform.ledger.lasting_gaps(asked), memory)
+    changes = platform.ledger.note_gaps(found.gaps, tables=found.tables, now=platform.clock())
     going = Round(platform, is_real=True)
-    outcomes = going.outcomes(gaps, platform.ledger.lasting_gaps(asked))
+    outcomes = going.outcomes(found.gaps, platform.ledger.lasting_gaps(found.tables))
     told = platform.ledger.report_gaps(going.reports(outcomes), now=platform.clock())
-    return _sorted(gaps, outcomes, changes, frozenset(told))
+    round_ = _sorted(found.gaps, outcomes, changes, frozenset(told))
+    return replace(round_, left=found.left)
 
 
 def startable_repairs(platform: Platform) -> tuple[StartableRepair, ...]:
@@ -66,8 +73,8 @@ def startable_repairs(platform: Platform) -> tuple[StartableRepair, ...]:
         return ()
     return tuple(
         _startable(platform, run.run_id)
-        for table in platform.catalog.tables
-        for run in platform.ledger.runs_in_flight(table, now)
+        for runs in platform.ledger.all_in_flight(tuple(platform.catalog.tables), now).values()
+        for run in runs
         if run.requested_by == rules.requested_by and run.state in _MAY_START
     )
 

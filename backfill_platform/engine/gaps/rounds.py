@@ -87,10 +87,7 @@ class Round:
             now=self._now,
             tried=ledger.repairs_tried(gap.key for gap in gaps),
             noted=noted,
-            in_flight={
-                table: ledger.runs_in_flight(table, self._now)
-                for table in self._platform.catalog.tables
-            },
+            in_flight=ledger.all_in_flight(tuple(self._platform.catalog.tables), self._now),
             planned_at=tuple(run.planned_at for run in recent),
         )
 

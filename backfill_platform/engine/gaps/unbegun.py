@@ -21,8 +21,8 @@ def expire_unbegun(platform: Platform) -> None:
     rules, now = platform.policy.repairs, platform.clock()
     if rules is None:
         return
-    for table in platform.catalog.tables:
-        for run in platform.ledger.runs_in_flight(table, now):
+    for runs in platform.ledger.all_in_flight(tuple(platform.catalog.tables), now).values():
+        for run in runs:
             if run.requested_by == rules.requested_by and run.state in _NOT_BEGUN:
                 _expire_old(platform, run)
 

@@ -1,12 +1,14 @@
 """Looks for gaps each minute, plans the repairs that the policy allows, and launches them.
 
 A repair that is planned and not begun is requested at each tick, under a name that Dagster launches
-once: a tick that dies between planning and requesting loses nothing.
+once: a tick that dies between planning and requesting loses nothing. What the sensor's process has
+looked at and has not changed since is not opened again.
 """
 
 import dagster as dg
 
 from backfill_platform.domain.errors import BackfillError
+from backfill_platform.engine.gaps.memory import GapMemory
 from backfill_platform.engine.gaps.repairing import RepairRound, repair_gaps, startable_repairs
 from backfill_platform.engine.platform import Platform
 from backfill_platform.orchestration.sensors.requests import requests_of
@@ -15,6 +17,8 @@ SECONDS_BETWEEN = 60
 
 
 def make_gap_sensor(platform: Platform) -> dg.SensorDefinition:
+    memory = GapMemory()
+
     @dg.sensor(
         name="gaps",
         target=dg.AssetSelection.all(),
@@ -24,7 +28,7 @@ def make_gap_sensor(platform: Platform) -> dg.SensorDefinition:
     )
     def gaps(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         try:
-            done = repair_gaps(platform)
+            done = repair_gaps(platform, memory=memory)
         except BackfillError as refused:
             return dg.SkipReason(f"{refused.code}: {refused}")
         for gap in done.reported:
@@ -41,7 +45,8 @@ def make_gap_sensor(platform: Platform) -> dg.SensorDefinition:
 
 
 def _said(done: RepairRound) -> str:
+    left = f"; tables left to the next tick: {len(done.left)}" if done.left else ""
     return (
         f"gaps: {len(done.gaps)}; planned: {len(done.planned)}; waiting: {len(done.postponed)}; "
-        f"not repaired unattended: {len(done.reported)}"
+        f"not repaired unattended: {len(done.reported)}{left}"
     )

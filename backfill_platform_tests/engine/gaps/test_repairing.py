@@ -1,7 +1,7 @@
 """A round of unattended repair: what is planned, tried again, given up and reported once."""
 
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from itertools import pairwise
 
 import pytest
@@ -11,7 +11,9 @@ from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.modes import RunKind
 from backfill_platform.engine.carry_out.controlling import cancel_run
 from backfill_platform.engine.carry_out.progress import move_run
+from backfill_platform.engine.gaps import finding
 from backfill_platform.engine.gaps.finding import find_gaps
+from backfill_platform.engine.gaps.memory import GapMemory
 from backfill_platform.engine.gaps.repairing import (
     foresee_repairs,
     repair_gaps,
@@ -182,6 +184,17 @@ def test_a_repair_that_has_begun_is_left_to_whoever_recovers_runs(repairing, beh
     clock.advance(minutes=600)
     assert repair_gaps(repairing).planned == ()
     assert repairing.ledger.run(run_id).state is RunState.STAGING
+
+
+def test_of_tables_that_are_left_to_the_next_tick_nothing_is_resolved(
+    repairing, behind, monkeypatch
+):
+    repair_gaps(repairing)
+    noted = set(repairing.ledger.lasting_gaps([SILVER]))
+    monkeypatch.setattr(finding, "LONGEST", timedelta(seconds=-1))
+    done = repair_gaps(repairing, memory=GapMemory())
+    assert (done.left, done.changes.resolved) == ((SILVER,), ())
+    assert noted == set(repairing.ledger.lasting_gaps([SILVER])) == {NEVER_PUBLISHED}
 
 
 class CountingLedger(Ledger):
