@@ -107,7 +107,9 @@ def make_staging_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
                 examine=partial(examine_intent, platform, lambda: pyspark.spark_session),
             )
             context.instance.add_run_tags(context.run.run_id, _run_tags(manifest))
-            chunk = stage_days(platform, pyspark.spark_session, manifest.run_id, step_days(context))
+            chunk = stage_days(
+                platform, lambda: pyspark.spark_session, manifest.run_id, step_days(context)
+            )
         for day, metadata in _staged_by_day(platform, chunk):
             context.add_asset_metadata(metadata, staging_key(spec), day)
         return dg.MaterializeResult(metadata=_staging_metadata(platform, chunk))
