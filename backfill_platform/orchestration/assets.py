@@ -207,8 +207,11 @@ def _staged_by_day(
     platform: Platform, chunk: StagedChunk
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     accepted = platform.ledger.accepted(chunk.manifest.target.table, chunk.days)
+    left = {day: one.run_id for one in chunk.manifest.unchanged for day in one.compared}
     for measured in chunk.staged:
-        yield measured.day.isoformat(), staged_metadata(measured, accepted.get(measured.day))
+        day = measured.day
+        computed_by = {"not computed again, as of": left[day]} if day in left else {}
+        yield day.isoformat(), staged_metadata(measured, accepted.get(day)) | computed_by
 
 
 def _published_by_day(
