@@ -114,7 +114,8 @@ def platform(home: Path, declared: str) -> "Platform":
 
 @pytest.fixture
 def intent() -> Callable[..., Intent]:
-    """Makes intents over the tiny domain of `readings`."""
+    """Makes intents over the tiny domain of `readings`. They compute all: where a test stages rows
+    by hand, those are other ones than the same inputs gave before."""
 
     def make(table: str, days: DayRange, origin: str, **changes) -> Intent:
         given = {
@@ -128,6 +129,7 @@ def intent() -> Callable[..., Intent]:
             "origin": origin,
             "group_id": origin,
             "transform_version": "1.0.0",
+            "computes_all": True,
         }
         return Intent(**(given | changes))
 

@@ -52,7 +52,7 @@ def share_table(spark: SparkSession, folder: Path) -> Iterator[str]:
 def _publish_bronze(platform: Platform, spark: SparkSession) -> None:
     wanted = replace(intent("bronze", LANDED), table=CASE_EVENTS.full_name)
     run_id = open_run(platform, wanted).run_id
-    stage_days(platform, spark, run_id, LANDED)
+    stage_days(platform, lambda: spark, run_id, LANDED)
     for days in PartitionSet.of_range(LANDED).split(CASE_EVENTS.chunk_days, CASE_EVENTS.boundary):
         publish_chunk(platform, run_id, days)
 

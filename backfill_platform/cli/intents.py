@@ -51,6 +51,7 @@ class Wish:
     severities: tuple[SaidSeverity, ...] = ()
     tolerances: tuple[SaidTolerance, ...] = ()
     expected_changes: tuple[ExpectedChange, ...] = ()
+    computes_all: bool = False
     replaces: RunId | None = None
 
 
@@ -102,6 +103,7 @@ def build_intent(platform: "Platform", spec: "TableSpec", wish: Wish) -> Intent:
         severities=_once(severities_by_gate, wish.severities, "--severity"),
         tolerances=_once(tolerances_by_measure, wish.tolerances, "--tolerance"),
         expected_changes=wish.expected_changes,
+        computes_all=wish.computes_all,
         replaces=wish.replaces,
     )
 

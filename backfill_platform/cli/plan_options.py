@@ -185,6 +185,15 @@ References = Annotated[
     ),
 ]
 
+ComputeAll = Annotated[
+    bool,
+    _option(
+        _WHAT,
+        "Compute every day, also those that are proved to come out as they are.",
+        "--compute-all",
+    ),
+]
+
 Severities = Annotated[
     list[SaidSeverity] | None,
     _option(

@@ -105,6 +105,8 @@ def _plan_sections(manifest: Manifest, chunks: int) -> Iterator[tuple[str, Rende
     visible = tuple(visible_lines(manifest))
     if visible:
         yield "visible", _lines(visible)
+    if manifest.unchanged or manifest.computes_all:
+        yield "leaves", _lines(left_lines(manifest))
     yield "reads", _lines(_reads(manifest))
     yield "code", _lines(_code(manifest))
     if manifest.references:
@@ -139,6 +141,15 @@ def _changes(manifest: Manifest) -> Iterator[str]:
     if target.base_version is not None:
         held = f"as version {target.base_version} holds them"
     yield f"{replaced:,} replaced, {count - replaced:,} filled, {held}"
+
+
+def left_lines(manifest: Manifest) -> Iterator[str]:
+    """Days that are not computed, and by whom they were."""
+    if manifest.computes_all:
+        yield "nothing: every day is computed, as was asked for"
+    for one in manifest.unchanged:
+        count = show_count(len(one.compared), "partition")
+        yield f"{count} as {one.run_id} computed them, from the same: {show_days(one.days)}"
 
 
 def visible_lines(manifest: Manifest) -> Iterator[str]:

@@ -53,4 +53,5 @@ class Intent:
     severities: Mapping[Gate, GateSeverity] = field(default_factory=dict[Gate, GateSeverity])
     tolerances: Mapping[str, Tolerance] = field(default_factory=dict[str, Tolerance])
     expected_changes: tuple[ExpectedChange, ...] = ()
+    computes_all: bool = False  # also days that would come out as they are accepted
     replaces: RunId | None = None  # an unfinished run whose scope changes

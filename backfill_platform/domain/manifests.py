@@ -45,7 +45,7 @@ from backfill_platform.domain.schema_changes import SchemaChange
 from backfill_platform.domain.transforms import InputWindow
 from backfill_platform.domain.verdicts import GateSeverity
 
-MANIFEST_FORMAT = 4
+MANIFEST_FORMAT = 5
 
 # What each format added, by place. A run of an older one is read with what these mean when nothing
 # is said, and written without them: its text and its digest, which people agreed to, stay.
@@ -63,9 +63,11 @@ _ADDED: Mapping[int, Mapping[str, tuple[str, ...]]] = {
             *("overridden", "watermark"),
         ),
     },
+    5: {"": ("unchanged", "computes_all")},
 }
 _OLDEST_FORMAT = min(_ADDED) - 1
 
+SKIPS = '"unchanged":[{'  # as it stands in the text of a run that does not compute all its days
 DARK = f'"publish_scope":"{PublishScope.DARK}"'  # as it stands in the text of a candidate
 
 NEVER_PUBLISHING = frozenset({ExecutionMode.DRY_RUN, ExecutionMode.RECONCILIATION})
@@ -161,6 +163,19 @@ class ReplacedManifest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnchangedDays:
+    """Days that are not computed, for they would come out as an earlier run has computed them."""
+
+    run_id: RunId  # whose rows consumers see
+    manifest_digest: str  # of its manifest, which names the same code, data and configuration
+    compared: Mapping[date, str]  # by day: a digest over what it had read, reads now and holds
+
+    @property
+    def days(self) -> PartitionSet:
+        return PartitionSet.of_days(self.compared)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
     format: int = MANIFEST_FORMAT
     run_id: RunId
@@ -189,6 +204,8 @@ class Manifest:
     estimate: Estimate
     impacts: tuple[Impact, ...]
     findings: tuple[Finding, ...]
+    unchanged: tuple[UnchangedDays, ...] = ()
+    computes_all: bool = False  # as somebody asked, whatever is unchanged
 
     @property
     def digest(self) -> str:
@@ -198,6 +215,16 @@ class Manifest:
     def chunks(self) -> tuple[DayRange, ...]:
         """As the plan cuts them; Dagster may cut otherwise, within limits and boundaries."""
         return self.target.partitions.split(self.chunk_days, self.target.boundary)
+
+    @property
+    def unchanged_days(self) -> frozenset[date]:
+        return frozenset(day for one in self.unchanged for day in one.compared)
+
+    def computed_parts(self, days: DayRange) -> tuple[DayRange, ...]:
+        """What of these days is computed, in contiguous parts; nothing where all is unchanged."""
+        unchanged = self.unchanged_days
+        computed = [day for day in days if day not in unchanged]
+        return PartitionSet.of_days(computed).ranges if computed else ()
 
     @property
     def never_publishes(self) -> bool:

@@ -142,6 +142,9 @@ class TableSpec:
     announcement: Announcement | None = None  # published rows that are also told on a topic
     may_be_empty: bool = False  # whether a day without rows is a fact or a failure
     quality: Quality = NOTHING_MORE
+    # Whether a day is left as it is accepted where all that it is computed from is proved to be as
+    # it was then. What a transform takes from elsewhere nobody can compare.
+    skips_unchanged: bool = True
     fresh_within_hours: int | None = None  # how old what is accepted may be, as dashboards show it
 
     @property

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from backfill_platform.domain.estimates import PastChunk
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import ChunkStatus
+from backfill_platform.domain.manifests import SKIPS
 from backfill_platform.domain.runs import PublicationFact
 from backfill_platform.ledger.schema import chunk_run, publication, run
 
@@ -17,12 +18,15 @@ _FINISHED = (ChunkStatus.STAGED, ChunkStatus.VALIDATED, ChunkStatus.PUBLISHED)
 
 
 def read_past_chunks(connection: sa.Connection, table: str, limit: int) -> tuple[PastChunk, ...]:
+    """Without those of runs that computed only some of their days: what one of these took says
+    nothing of the days that it covers."""
     rows = connection.execute(
         sa.select(chunk_run)
         .join(run, run.c.run_id == chunk_run.c.run_id)
         .where(
             run.c.table_name == table,
             chunk_run.c.status.in_([status.value for status in _FINISHED]),
+            ~run.c.manifest_json.contains(SKIPS, autoescape=True),
         )
         .order_by(chunk_run.c.finished_at.desc(), chunk_run.c.run_id, chunk_run.c.chunk_id)
         .limit(limit)

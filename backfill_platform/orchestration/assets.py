@@ -107,7 +107,9 @@ def make_staging_asset(platform: Platform, spec: TableSpec) -> dg.AssetsDefiniti
                 examine=partial(examine_intent, platform, lambda: pyspark.spark_session),
             )
             context.instance.add_run_tags(context.run.run_id, _run_tags(manifest))
-            chunk = stage_days(platform, pyspark.spark_session, manifest.run_id, step_days(context))
+            chunk = stage_days(
+                platform, lambda: pyspark.spark_session, manifest.run_id, step_days(context)
+            )
         for day, metadata in _staged_by_day(platform, chunk):
             context.add_asset_metadata(metadata, staging_key(spec), day)
         return dg.MaterializeResult(metadata=_staging_metadata(platform, chunk))
@@ -205,8 +207,11 @@ def _staged_by_day(
     platform: Platform, chunk: StagedChunk
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     accepted = platform.ledger.accepted(chunk.manifest.target.table, chunk.days)
+    left = {day: one.run_id for one in chunk.manifest.unchanged for day in one.compared}
     for measured in chunk.staged:
-        yield measured.day.isoformat(), staged_metadata(measured, accepted.get(measured.day))
+        day = measured.day
+        computed_by = {"not computed again, as of": left[day]} if day in left else {}
+        yield day.isoformat(), staged_metadata(measured, accepted.get(day)) | computed_by
 
 
 def _published_by_day(

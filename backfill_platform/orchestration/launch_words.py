@@ -48,6 +48,9 @@ class LaunchConfig(dg.Config):
     requested_by: str = Field(default="", description="Who asks.")
     kind: str = Field(default="", description=f"{', '.join(RunKind)}; BACKFILL if nothing is said.")
     transform_version: str = Field(default="", description="The newest when nothing is said.")
+    compute_all: bool = Field(
+        default=False, description="Also days that are proved to come out as they are."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +88,7 @@ def _configured(config: LaunchConfig | None, spec: TableSpec) -> Mapping[str, tu
         tags.REQUESTED_BY: ("requested_by", said.requested_by),
         tags.KIND: ("kind", said.kind),
         tags.TRANSFORM_PREFIX + spec.full_name: ("transform_version", said.transform_version),
+        tags.COMPUTE_ALL: ("compute_all", "true" if said.compute_all else ""),
     }
 
 
@@ -117,6 +121,7 @@ def build_intent(
         severities=_said(words, tags.SEVERITY, _severities),
         tolerances=_said(words, tags.TOLERANCE, _tolerances),
         expected_changes=_said(words, tags.EXPECT, _expected),
+        computes_all=_computes_all(words),
     )
 
 
@@ -148,6 +153,14 @@ def _as_of(said: LaunchWords) -> date | None:
     except ValueError as wrong:
         reason = f"{said.place(tags.AS_OF)} is {text!r}, which is no day; write 2025-01-31"
         raise PlanRefused((reason,)) from wrong
+
+
+def _computes_all(said: LaunchWords) -> bool:
+    text = said.texts.get(tags.COMPUTE_ALL, "")
+    if text.casefold() not in ("", "true", "false"):
+        reason = f"{said.place(tags.COMPUTE_ALL)} is {text!r}; it may be true or false"
+        raise PlanRefused((reason,))
+    return text.casefold() == "true"
 
 
 def _said(said: LaunchWords, tag: str, parse: Callable[[str], Said]) -> Said:

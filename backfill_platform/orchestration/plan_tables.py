@@ -26,6 +26,7 @@ def plan_metadata(manifest: Manifest) -> dict[str, Any]:
     tables = {
         "plan: estimate": _estimate(manifest.estimate),
         "plan: impact": _impacts(manifest),
+        "plan: left as accepted": _left(manifest),
         "plan: limits": _limits(manifest.safety.limits),
         "plan: warnings": _warnings(manifest),
     }
@@ -66,6 +67,13 @@ def _impacts(manifest: Manifest) -> Iterator[Row]:
 
 def _impact(table: str, days: str, partitions: int, owner: str) -> Row:
     return {"table": table, "days": days, "partitions": partitions, "owner": owner}
+
+
+def _left(manifest: Manifest) -> Iterator[Row]:
+    """Not computed, because it would come out the same."""
+    for one in manifest.unchanged:
+        days = show_days(one.days)
+        yield {"computed by": one.run_id, "days": days, "partitions": len(one.compared)}
 
 
 def _limits(limits: Limits) -> Iterator[Row]:

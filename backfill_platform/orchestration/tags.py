@@ -9,6 +9,7 @@ REQUESTED_BY = "backfill/requested_by"
 PUBLISH_SCOPE = "backfill/publish_scope"
 AS_OF = "backfill/as_of"
 ACCEPT_SCHEMA_CHANGE = "backfill/accept_schema_change"  # columns, with spaces between
+COMPUTE_ALL = "backfill/compute_all"  # true: also days that are proved to come out as they are
 
 # How it is judged otherwise than its table, with commas between: `values_valid=WARN`,
 # `cases_opened=2, breaches=0.5%`, `breaches=-90%..-60%`. A run tag may hold any characters.

@@ -4,7 +4,7 @@ It is put together once from intent, catalog, facts and terms. `preflight` judge
 makes the manifest of it, so that both speak of the same numbers.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from backfill_platform.domain.approvals import ProposedChange, Requirement
@@ -13,11 +13,13 @@ from backfill_platform.domain.estimates import Estimate
 from backfill_platform.domain.impacts import Impact
 from backfill_platform.domain.intents import Intent
 from backfill_platform.domain.limits import NO_LIMITS, Limits
+from backfill_platform.domain.manifests import UnchangedDays
 from backfill_platform.domain.tables import TableSpec
 from backfill_platform.planner.estimate import estimate_run
 from backfill_platform.planner.facts import Facts, Terms
 from backfill_platform.planner.impact import downstream_impact
-from backfill_platform.planner.workload import Workload, measure_workload
+from backfill_platform.planner.unchanged import find_unchanged, short_gaps
+from backfill_platform.planner.workload import Workload, fit_chunk_days, measure_workload
 
 DEFAULT_RATE = "default"
 
@@ -34,6 +36,7 @@ class Draft:
     estimate: Estimate
     impacts: tuple[Impact, ...]
     requirement: Requirement
+    unchanged: tuple[UnchangedDays, ...] = ()  # by the run that computed what is accepted
 
     @property
     def today(self) -> date:
@@ -54,7 +57,10 @@ def draft_run(
         spec.limits,
         NO_LIMITS if intent.limits.problems else intent.limits,
     )
-    work = measure_workload(intent, spec, facts.inputs, limits)
+    chunk_days = fit_chunk_days(intent, spec, facts.inputs, limits)
+    unchanged = _leave_days(intent, spec, catalog, facts, chunk_days)
+    left = frozenset(day for one in unchanged for day in one.compared)
+    work = measure_workload(intent, spec, facts.inputs, chunk_days, left)
     rates = terms.rates
     estimate = estimate_run(
         work,
@@ -75,6 +81,7 @@ def draft_run(
         estimate=estimate,
         impacts=downstream_impact(catalog, intent.table, intent.days, facts.now.date()),
         requirement=terms.require_approvals(change),
+        unchanged=unchanged,
     )
 
 
@@ -87,6 +94,19 @@ def tighten_limits(*given: Limits) -> tuple[Limits, tuple[str, ...]]:
         except ValueError as apart:
             conflicts.append(str(apart))
     return strictest, tuple(conflicts)
+
+
+def _leave_days(
+    intent: Intent, spec: TableSpec, catalog: Catalog, facts: Facts, chunk_days: int
+) -> tuple[UnchangedDays, ...]:
+    found = find_unchanged(intent, spec, catalog, facts)
+    chunks = intent.days.split(chunk_days, spec.boundary)
+    computed = short_gaps(chunks, {day for one in found for day in one.compared})
+    left = (
+        {day: digest for day, digest in one.compared.items() if day not in computed}
+        for one in found
+    )
+    return tuple(replace(one, compared=days) for one, days in zip(found, left, strict=True) if days)
 
 
 def _propose(intent: Intent, spec: TableSpec, facts: Facts, estimate: Estimate) -> ProposedChange:

@@ -152,7 +152,7 @@ def _guess_seconds(work: Workload, past: Sequence[PastChunk]) -> _Guess:
         by_rows = [(Fraction(one.seconds) - start_up) / (one.rows_read or 1) for one in counted]
         basis = f"duration from {_chunks(by_rows, fewest)}, by rows read and by partition"
         guess = _spread(by_rows, basis, fewest).times(work.rows_by_chunks).spanning(guess)
-    return guess.times(1, plus=start_up * len(work.chunks))
+    return guess.times(1, plus=start_up * len(work.parts))
 
 
 def _start_up(past: Iterable[PastChunk]) -> Fraction:
@@ -167,7 +167,7 @@ def _default_seconds(work: Workload) -> _Guess:
     )
     fast, usual, slow = (Fraction(1, one) for one in (rate.high, rate.expected, rate.low))
     pace = _Guess(fast, usual, slow, basis)
-    return pace.times(work.rows_by_chunks, plus=start_up * len(work.chunks))
+    return pace.times(work.rows_by_chunks, plus=start_up * len(work.parts))
 
 
 def _within_limits(seconds: _Guess, work: Workload, limits: Limits) -> _Guess:
@@ -186,9 +186,14 @@ def _limits_basis(limits: Limits) -> Iterable[str]:
 
 
 def _reading_basis(work: Workload) -> Iterable[str]:
+    if work.unchanged:
+        yield (
+            f"{count_of(work.unchanged, 'partition')} of "
+            f"{work.unchanged + work.partitions} would come out as they are, and are not computed"
+        )
     if work.rows_by_chunks != work.rows:
         yield (
-            f"the {len(work.chunks)} chunks read {work.rows_by_chunks:,} rows in all, since days "
+            f"the {len(work.parts)} chunks read {work.rows_by_chunks:,} rows in all, since days "
             "that two chunks need are read twice"
         )
 

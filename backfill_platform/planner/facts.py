@@ -10,10 +10,12 @@ from backfill_platform.domain.determinism import Sighting
 from backfill_platform.domain.estimates import CostRate, PastChunk
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.limits import Limits
-from backfill_platform.domain.manifests import InputType, ReplacedManifest
+from backfill_platform.domain.manifests import InputType, Manifest, ReplacedManifest
+from backfill_platform.domain.measurements import Content
 from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.privacy import PinnedDeletions
 from backfill_platform.domain.runs import RunInFlight
+from backfill_platform.planner.owed import History
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +72,28 @@ class CodeFacts:
     container_image: str | None
     lock_digest: str
     moving: tuple[Sighting, ...] = ()  # what in it may give other rows next time
+    run_words: frozenset[str] = frozenset()  # what of its own run it reads, by name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadTable:
+    """A table that is read, by day: who has written what, and whether that still lies there."""
+
+    histories: Mapping[date, History]
+    held: frozenset[date]  # days that hold what is accepted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormerFacts:
+    """What is accepted on the asked days, and what it was computed from."""
+
+    manifests: Mapping[RunId, Manifest]
+    shown: Mapping[date, RunId]  # of days that still hold what this run left there, faultless
+    contents: Mapping[date, Content]
+    tables: Mapping[str, ReadTable]
+
+
+NOTHING_FORMER = FormerFacts(manifests={}, shown={}, contents={}, tables={})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +112,7 @@ class Facts:
     deletions: PinnedDeletions | None = None  # whose subjects are left out, as it is now
     has_broker: bool = False  # whether somebody said where topics are
     left_out_before: int = 0  # subjects of the same list, in what is accepted now
+    former: FormerFacts = NOTHING_FORMER  # where days may be left as they are
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Whose content a partition shows now: the run that last published it, seen through rollbacks.
+"""Whose content a partition shows: the run that last published it, seen through rollbacks.
 
 A rollback owns what it returned, and yet the rows are those of an earlier run. Without looking
 through it a run could never be rolled back once a later one had been: undoing the rollback would
@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from datetime import date
 
 from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.measurements import Content
 from backfill_platform.domain.runs import AcceptedPartition
 
 History = tuple[AcceptedPartition, ...]
@@ -41,3 +42,13 @@ def entry_at(history: History, version: int) -> AcceptedPartition | None:
     """The newest one that had landed by that version of the target."""
     landed = [entry for entry in history if entry.target_version <= version]
     return landed[-1] if landed else None
+
+
+def differs_since(history: History, version: int) -> bool:
+    """Between what that version of the table held of the day and what is accepted now."""
+    return held_content(entry_at(history, version)) != held_content(current_entry(history))
+
+
+def held_content(entry: AcceptedPartition | None) -> Content | None:
+    """A day without rows is like one that nobody has written."""
+    return Content(entry.row_count, entry.checksum) if entry and entry.row_count else None

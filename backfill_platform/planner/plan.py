@@ -15,15 +15,11 @@ from backfill_platform.domain.identity import GroupId, RunId
 from backfill_platform.domain.intents import Intent
 from backfill_platform.domain.manifests import (
     Manifest,
-    PinnedInput,
-    PinnedReference,
     PinnedTarget,
-    PinnedTransform,
     Safety,
 )
 from backfill_platform.domain.modes import ExecutionMode
-from backfill_platform.domain.tables import Input, TableSpec
-from backfill_platform.domain.transforms import TransformVersion
+from backfill_platform.domain.tables import TableSpec
 from backfill_platform.planner.draft import Draft, draft_run
 from backfill_platform.planner.facts import Facts, Terms
 from backfill_platform.planner.mode_reasons import held_reasons
@@ -31,6 +27,7 @@ from backfill_platform.planner.output_version import (
     choose_output_version,
     output_version_reasons,
 )
+from backfill_platform.planner.pins import pin_inputs, pin_references, pin_transform
 from backfill_platform.planner.preflight import go_through_checklist
 from backfill_platform.planner.publish_scope import (
     choose_scope,
@@ -40,7 +37,7 @@ from backfill_platform.planner.publish_scope import (
 from backfill_platform.planner.references import ReferenceChoices, choose_references
 from backfill_platform.planner.refusals import future_reasons, intent_reasons
 from backfill_platform.planner.schema_reasons import planned_changes
-from backfill_platform.planner.scope import choose_transform, input_days, input_window
+from backfill_platform.planner.scope import choose_transform
 from backfill_platform.planner.validation import pin_validation
 
 
@@ -88,10 +85,10 @@ def build_manifest(
         planned_at=facts.now,
         valid_until=facts.now + timedelta(hours=terms.plan_valid_hours),
         is_full=intent.is_full,
-        inputs=_pin_inputs(draft),
-        references=_pin_references(references, facts),
+        inputs=pin_inputs(intent, spec, catalog, facts),
+        references=pin_references(references, facts),
         deletions=facts.deletions,
-        transform=_pin_transform(spec, transform, facts),
+        transform=pin_transform(spec, transform, facts),
         target=_pin_target(draft),
         chunk_days=draft.work.chunk_days,
         safety=_safety(draft),
@@ -100,6 +97,8 @@ def build_manifest(
         estimate=draft.estimate,
         impacts=draft.impacts,
         findings=findings,
+        unchanged=draft.unchanged,
+        computes_all=intent.computes_all,
     )
 
 
@@ -128,54 +127,6 @@ def _topic_reasons(draft: Draft) -> Iterator[str]:
             f"{draft.spec.full_name} tells its publications on the topic {told.topic!r}, and "
             "nobody said where topics are; set BACKFILL_KAFKA_SERVERS"
         )
-
-
-def _pin_inputs(draft: Draft) -> tuple[PinnedInput, ...]:
-    used = sorted(draft.spec.inputs, key=lambda one: one.name)
-    return tuple(_pin_input(one, draft) for one in used)
-
-
-def _pin_input(used: Input, draft: Draft) -> PinnedInput:
-    known = draft.facts.inputs[used.name]
-    window = input_window(used, draft.intent.knowledge)
-    asked = input_days(draft.intent.days, window)
-    held = known.days_present.span if known.days_present else asked
-    days = asked.clip(held) or asked
-    return PinnedInput(
-        name=used.name,
-        type=known.type,
-        snapshot=known.snapshot,
-        days=days,
-        window=window,
-        files={day: digest for day, digest in known.files.items() if day in days},
-        rows={day: rows for day, rows in known.rows.items() if day in days},
-        schema_digest=draft.catalog.contracts[used.name].digest,
-    )
-
-
-def _pin_references(choices: ReferenceChoices, facts: Facts) -> tuple[PinnedReference, ...]:
-    return tuple(
-        PinnedReference(
-            name=one.name,
-            version=one.version,
-            semantics=one.semantics,
-            digest=facts.reference_digests[one.name][one.version],
-        )
-        for one in choices.chosen
-    )
-
-
-def _pin_transform(spec: TableSpec, version: TransformVersion, facts: Facts) -> PinnedTransform:
-    code = facts.code
-    return PinnedTransform(
-        name=spec.transform_name,
-        version=version.version,
-        code_digest=code.digest,
-        config_hash=code.config_hash,
-        git_commit=code.git_commit,
-        container_image=code.container_image,
-        lock_digest=code.lock_digest,
-    )
 
 
 def _pin_target(draft: Draft) -> PinnedTarget:

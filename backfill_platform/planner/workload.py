@@ -3,51 +3,62 @@
 Limits make chunks smaller here. What computing them is expected to take is guessed in `estimate`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 
 from backfill_platform.domain.catalog import LONGEST_UNIT_DAYS
 from backfill_platform.domain.intents import Intent
 from backfill_platform.domain.limits import Limits
-from backfill_platform.domain.partitions import DayRange
+from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.domain.tables import TableSpec
 from backfill_platform.planner.facts import InputFacts
-from backfill_platform.planner.scope import input_days, input_window, needed_days
+from backfill_platform.planner.scope import input_days, input_window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
     chunk_days: int
     chunks: tuple[DayRange, ...]
-    partitions: int
+    parts: tuple[DayRange, ...]  # of the chunks, that are computed; all of them, as a rule
+    partitions: int  # that are computed
+    unchanged: int  # that are not
     rows: int  # of all inputs over the input range, each day once
     bytes: int
-    rows_by_chunks: int  # as the chunks read them: days that two of them need count twice
-    own_rows: int  # of the days to publish alone
+    rows_by_chunks: int  # as the parts read them: days that two of them need count twice
+    own_rows: int  # of the days to compute alone
 
 
 def measure_workload(
-    intent: Intent, spec: TableSpec, inputs: Mapping[str, InputFacts], limits: Limits
+    intent: Intent,
+    spec: TableSpec,
+    inputs: Mapping[str, InputFacts],
+    chunk_days: int,
+    unchanged: Collection[date] = (),
 ) -> Workload:
-    chunk_days = fit_chunk_days(intent, spec, inputs, limits)
     chunks = intent.days.split(chunk_days, spec.boundary)
+    parts = tuple(part for chunk in chunks for part in _computed(chunk, unchanged))
+    computed = [day for part in parts for day in part]
     needed = {
-        used.name: needed_days(intent.days, input_window(used, intent.knowledge))
+        used.name: {
+            day for part in parts for day in input_days(part, input_window(used, intent.knowledge))
+        }
         for used in spec.inputs
     }
     return Workload(
         chunk_days=chunk_days,
         chunks=chunks,
-        partitions=len(intent.days),
+        parts=parts,
+        partitions=len(computed),
+        unchanged=len(intent.days) - len(computed),
         rows=sum(_sum(inputs[name].rows, days) for name, days in needed.items()),
         bytes=sum(_sum(inputs[name].bytes, days) for name, days in needed.items()),
         rows_by_chunks=sum(
-            _sum(inputs[used.name].rows, input_days(chunk, input_window(used, intent.knowledge)))
+            _sum(inputs[used.name].rows, input_days(part, input_window(used, intent.knowledge)))
             for used in spec.inputs
-            for chunk in chunks
+            for part in parts
         ),
-        own_rows=sum(_sum(inputs[used.name].rows, intent.days) for used in spec.inputs),
+        own_rows=sum(_sum(inputs[used.name].rows, computed) for used in spec.inputs),
     )
 
 
@@ -75,6 +86,11 @@ def _days_allowed(
         yield limits.max_rows_per_minute // most_rows
     if limits.max_bytes_per_minute is not None and most_bytes:
         yield limits.max_bytes_per_minute // most_bytes
+
+
+def _computed(chunk: DayRange, unchanged: Collection[date]) -> tuple[DayRange, ...]:
+    days = [day for day in chunk if day not in unchanged]
+    return PartitionSet.of_days(days).ranges if days else ()
 
 
 def _sum(by_day: Mapping[date, int], days: Iterable[date]) -> int:

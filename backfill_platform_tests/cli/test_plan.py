@@ -1,7 +1,12 @@
 """A plan is shown before it is recorded, and recorded only when that is said."""
 
+from datetime import date
+
 import pytest
 
+from backfill_platform.domain.partitions import DayRange
+from backfill_platform.engine.plan.planning import plan_run
+from backfill_platform_tests.engine.by_hand import run_by_hand
 from backfill_platform_tests.readings import BRONZE, land, week
 
 DAYS = ("--days", "2025-01-02..2025-01-03")
@@ -142,3 +147,34 @@ def test_an_estimate_is_given_while_another_run_holds_the_days(call, planned, pl
     found = call("estimate", BRONZE, "--days", "2025-01-01..2025-01-03", "--json")
     assert (found.exit_code, found.document["estimate"]["rows_read"]) == (0, 6)
     assert [run.run_id for run in platform.ledger.runs()] == [planned.run_id]
+
+
+@pytest.fixture
+def accepted(platform, intent):
+    """The two days as a run has published them."""
+    days = DayRange.closed(date(2025, 1, 2), date(2025, 1, 3))
+    manifest = plan_run(platform, intent(BRONZE, days, "accepted"))
+    run_by_hand(platform, manifest, dict.fromkeys(days, ("a", "b")))
+    return manifest.run_id
+
+
+def test_days_that_are_left_are_shown_with_the_run_that_computed_them(call, accepted):
+    shown = " ".join(call("plan", BRONZE, *DAYS, *WHY, "--dry-run").stdout.split())
+    assert f"2 partitions as {accepted} computed them, from the same" in shown
+    document = call("plan", BRONZE, *DAYS, *WHY, "--dry-run", "--json").document
+    (left,) = document["manifest"]["unchanged"]
+    assert (left["run_id"], [*left["compared"]]) == (accepted, ["2025-01-02", "2025-01-03"])
+
+
+def test_every_day_is_computed_where_that_is_asked_for(call, accepted):
+    asked = ("plan", BRONZE, *DAYS, *WHY, "--compute-all", "--dry-run")
+    assert "every day is computed, as was asked for" in " ".join(call(*asked).stdout.split())
+    manifest = call(*asked, "--json").document["manifest"]
+    assert (manifest["unchanged"], manifest["computes_all"]) == ([], True)
+
+
+def test_an_estimate_counts_the_rows_that_are_read(call, accepted):
+    asked = ("estimate", BRONZE, *DAYS, "--json")
+    few, every = call(*asked).document, call(*asked, "--compute-all").document
+    assert few["estimate"]["rows_read"] == 0
+    assert every["estimate"]["rows_read"] == 4

@@ -29,6 +29,7 @@ from backfill_platform.domain.manifests import (
     PinnedTransform,
     ReplacedManifest,
     Safety,
+    UnchangedDays,
     Validation,
     manifest_digest,
     manifest_from_json,
@@ -181,6 +182,13 @@ ONE = Manifest(
         ),
     ),
     findings=(Finding(check=Check.CAPACITY, severity=Severity.PASS, message="room"),),
+    unchanged=(
+        UnchangedDays(
+            run_id=RunId("bf-20260703-cases-3.1.0-001"),
+            manifest_digest="earlier",
+            compared={DAY: "compared"},
+        ),
+    ),
 )
 
 Path = tuple[str | int, ...]
@@ -279,8 +287,15 @@ ADDED_IN_4 = (
 )
 
 
-def of_format_3() -> dict[str, Any]:
+def of_format_4() -> dict[str, Any]:
     former: dict[str, Any] = json.loads(json.dumps(PLAIN))
+    former["format"] = 4
+    del former["unchanged"], former["computes_all"]
+    return former
+
+
+def of_format_3() -> dict[str, Any]:
+    former = of_format_4()
     former["format"] = 3
     for name in ADDED_IN_4:
         del former["validation"][name]
@@ -297,7 +312,9 @@ def of_format_2() -> dict[str, Any]:
     return former
 
 
-@pytest.mark.parametrize("former", [of_format_2(), of_format_3()], ids=["2", "3"])
+@pytest.mark.parametrize(
+    "former", [of_format_2(), of_format_3(), of_format_4()], ids=["2", "3", "4"]
+)
 def test_a_run_of_a_former_format_keeps_its_text_and_its_digest(former):
     text = canonical_json(former)
     read = manifest_from_json(text)
@@ -308,6 +325,7 @@ def test_what_a_former_format_did_not_say_means_the_usual():
     read = manifest_from_json(canonical_json(of_format_2()))
     assert (read.target.publish_scope, read.deletions) == (PublishScope.PROGRESSIVE, None)
     assert (read.validation.overridden, read.validation.changes) == ((), ())
+    assert (read.unchanged, read.computes_all) == ((), False)
 
 
 @pytest.mark.parametrize(
@@ -319,7 +337,8 @@ def test_what_a_former_format_did_not_say_means_the_usual():
         json.dumps(PLAIN | {"format": 1}),
         json.dumps(PLAIN | {"format": 2}),
         json.dumps(PLAIN | {"format": 3}),
-        json.dumps(PLAIN | {"format": 5}),
+        json.dumps(PLAIN | {"format": 4}),
+        json.dumps(PLAIN | {"format": 6}),
         json.dumps(PLAIN | {"surprise": 1}),
         json.dumps(PLAIN | {"chunk_days": "31"}),
         json.dumps(PLAIN | {"estimate": None}),
@@ -327,7 +346,7 @@ def test_what_a_former_format_did_not_say_means_the_usual():
     ],
 )
 def test_what_is_no_manifest_of_this_format_is_refused(text):
-    with pytest.raises(EvidenceBroken, match="This is no manifest of format 2 to 4"):
+    with pytest.raises(EvidenceBroken, match="This is no manifest of format 2 to 5"):
         manifest_from_json(text)
 
 
@@ -342,3 +361,9 @@ def test_a_manifest_without_reference_data_names_none():
         "calendar/restated",
         None,
     )
+
+
+def test_what_is_computed_of_a_chunk_is_all_that_is_not_left():
+    second = DayRange.of_day(date(2025, 3, 2))
+    assert ONE.computed_parts(DayRange(DAY, date(2025, 3, 3))) == (second,)
+    assert ONE.computed_parts(DayRange.of_day(DAY)) == ()

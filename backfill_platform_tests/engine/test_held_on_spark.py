@@ -36,7 +36,7 @@ def declared() -> str:
 
 def stage(platform: Platform, spark: SparkSession, intent: Callable[..., Any], origin: str):
     manifest = open_run(platform, intent(BRONZE, DAYS, origin))
-    return stage_days(platform, spark, manifest.run_id, DAYS)
+    return stage_days(platform, lambda: spark, manifest.run_id, DAYS)
 
 
 def straying(chunk: StagedChunk) -> dict[tuple[Gate, date], Outcome]:

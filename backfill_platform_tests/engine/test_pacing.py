@@ -46,7 +46,7 @@ def timed(platform, time):
 def test_rows_per_minute_measured_over_the_run_stay_below_the_limit(timed, spark, intent):
     limited = intent(BRONZE, DAYS, "slow", limits=Limits(max_rows_per_minute=4))
     manifest = open_run(timed, limited)
-    stage_days(timed, spark, manifest.run_id, DAYS)
+    stage_days(timed, lambda: spark, manifest.run_id, DAYS)
     chunks = timed.ledger.chunks(manifest.run_id)
     minutes = (chunks[-1].finished_at - chunks[0].started_at).total_seconds() / 60
     assert [len(chunk.days) for chunk in chunks] == [2, 2, 2, 1]
@@ -56,14 +56,14 @@ def test_rows_per_minute_measured_over_the_run_stay_below_the_limit(timed, spark
 
 def test_without_limits_nothing_waits(timed, time, spark, intent):
     manifest = open_run(timed, intent(BRONZE, DAYS, "free"))
-    stage_days(timed, spark, manifest.run_id, DAYS)
+    stage_days(timed, lambda: spark, manifest.run_id, DAYS)
     assert time.waits == []
 
 
 def test_chunks_begin_in_the_off_peak_window_only(timed, spark, intent):
     at_night = Limits(off_peak=DailyWindow(start="22:00", end="06:00"))
     manifest = open_run(timed, intent(BRONZE, DAYS, "night", limits=at_night))
-    stage_days(timed, spark, manifest.run_id, FIRST)
+    stage_days(timed, lambda: spark, manifest.run_id, FIRST)
     (chunk,) = timed.ledger.chunks(manifest.run_id)
     assert chunk.started_at == NOON.replace(hour=22)
 

@@ -52,7 +52,7 @@ def staged(platform: Platform, spark, intent: Callable[..., Any]):
 
     def stage(table: str, origin: str, on: Platform = platform, **changes: Any):
         manifest = open_run(on, intent(table, DAYS, origin, **changes))
-        stage_days(on, spark, manifest.run_id, DAYS)
+        stage_days(on, lambda: spark, manifest.run_id, DAYS)
         return manifest
 
     return stage

@@ -64,6 +64,18 @@ def test_what_config_leaves_unsaid_is_left_to_tags(told):
     assert (intent.requested_by, intent.kind) == ("dagster", RunKind.BACKFILL)
 
 
+def test_config_and_tag_ask_for_every_day_to_be_computed(told):
+    said = {tags.REASON: "tests"}
+    assert not told(LaunchConfig(), **said).computes_all
+    assert told(LaunchConfig(compute_all=True), **said).computes_all
+    assert told(LaunchConfig(), **said, **{tags.COMPUTE_ALL: "True"}).computes_all
+
+
+def test_what_is_neither_true_nor_false_is_refused(told):
+    with pytest.raises(PlanRefused, match=r"is 'maybe'; it may be true or false"):
+        told(LaunchConfig(), **{tags.COMPUTE_ALL: "maybe"})
+
+
 def test_the_same_said_twice_is_fine(bronze):
     words = words_of_launch({tags.KIND: "REPAIR"}, LaunchConfig(kind="repair"), bronze)
     assert words.texts == {tags.KIND: "REPAIR"}

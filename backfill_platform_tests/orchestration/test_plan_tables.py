@@ -7,7 +7,9 @@ from decimal import Decimal
 import pytest
 
 from backfill_platform.domain.estimates import Cost
+from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.limits import DailyWindow, Limits
+from backfill_platform.domain.manifests import UnchangedDays
 from backfill_platform.engine.consent.approving import decide, draft_approval
 from backfill_platform.engine.look.status import read_status
 from backfill_platform.engine.plan.planning import plan_run
@@ -55,6 +57,15 @@ def test_the_estimate_is_a_range():
     assert read["low"] == read["high"]
     assert (seconds["what"], cost["what"]) == ("seconds", "cost")
     assert cost["expected"].startswith("$")
+
+
+def test_days_that_are_left_are_told_with_the_run_that_computed_them():
+    left = UnchangedDays(
+        run_id=RunId("bf-1"), manifest_digest="m", compared=dict.fromkeys(DAYS, "compared")
+    )
+    (row,) = rows(plan_metadata(replace(plan(), unchanged=(left,))), "plan: left as accepted")
+    assert (row["computed by"], row["partitions"]) == ("bf-1", 7)
+    assert "plan: left as accepted" not in plan_metadata(plan())
 
 
 def test_limits_are_told_as_far_as_there_are_any():

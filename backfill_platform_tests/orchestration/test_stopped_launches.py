@@ -46,7 +46,7 @@ def computing(monkeypatch: pytest.MonkeyPatch):
     """What happens in the place of computing."""
 
     def happens(act) -> None:
-        monkeypatch.setattr("backfill_platform.engine.carry_out.staging.chunk_frames", act)
+        monkeypatch.setattr("backfill_platform.engine.carry_out.parts.chunk_frames", act)
 
     return happens
 

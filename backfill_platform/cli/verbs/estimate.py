@@ -16,6 +16,7 @@ from backfill_platform.cli.output import emit, show
 from backfill_platform.cli.plan_options import (
     AcceptSchemaChange,
     AsOf,
+    ComputeAll,
     Days,
     End,
     Full,
@@ -45,6 +46,7 @@ def estimate(
     knowledge: KnownBy = None,
     transform: Transform = "",
     reference: References = None,
+    compute_all: ComputeAll = False,
     publish_scope: Scope = None,
     as_of: AsOf = None,
     accept_schema_change: AcceptSchemaChange = None,
@@ -63,6 +65,7 @@ def estimate(
         publish_scope=publish_scope,
         as_of=as_of,
         accepted_schema_changes=frozenset(accept_schema_change or ()),
+        computes_all=compute_all,
         requested_by=os_user(),
         reason="an estimate",
     )

@@ -17,6 +17,7 @@ from backfill_platform.cli.output import emit, make_console, show, show_next
 from backfill_platform.cli.plan_options import (
     AcceptSchemaChange,
     AsOf,
+    ComputeAll,
     Days,
     End,
     Examine,
@@ -74,6 +75,7 @@ def plan(
     knowledge: KnownBy = None,
     transform: Transform = "",
     reference: References = None,
+    compute_all: ComputeAll = False,
     severity: Severities = None,
     tolerance: Tolerances = None,
     expect: Expected = None,
@@ -123,6 +125,7 @@ def plan(
         severities=tuple(severity or ()),
         tolerances=tuple(tolerance or ()),
         expected_changes=tuple(expect or ()),
+        computes_all=compute_all,
         replaces=RunId(replaces) if replaces else None,
     )
     platform = open_everything()

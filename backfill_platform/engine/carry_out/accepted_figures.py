@@ -28,13 +28,20 @@ from backfill_platform.validator.measure import measure_staged
 
 
 def accepted_figures(
-    platform: Platform, spark: SparkSession, manifest: Manifest, days: DayRange, rules: GateRules
+    platform: Platform,
+    spark: SparkSession | None,
+    manifest: Manifest,
+    days: DayRange,
+    rules: GateRules,
 ) -> dict[date, PartitionMeasurement | None]:
-    """Of each day for which anything is accepted; nothing where it can no longer be measured."""
+    """Of each day for which anything is accepted; nothing where it can no longer be measured, or
+    where nothing of the chunk is computed and the ledger does not know them."""
     accepted = platform.ledger.accepted(manifest.target.table, days)
     held = {day for day in days if day in accepted or day in manifest.target.base}
     known = remembered_figures(platform, manifest, accepted, rules)
     left = held - known.keys()
+    if spark is None:
+        return dict.fromkeys(sorted(left)) | known
     measured = _measured(platform, spark, manifest, left & manifest.target.base.keys(), rules)
     return dict.fromkeys(sorted(left)) | known | measured
 

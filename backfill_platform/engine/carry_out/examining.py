@@ -39,8 +39,9 @@ def examine_first(
     frames: Frames,
     days: DayRange,
 ) -> None:
-    """Once a chunk is measured the transform has passed, and it is still the same."""
-    if any(chunk.checksum is not None for chunk in platform.ledger.chunks(manifest.run_id)):
+    """Once a computed chunk is measured the transform has passed, and it is still the same."""
+    measured = (one for one in platform.ledger.chunks(manifest.run_id) if one.checksum is not None)
+    if any(manifest.computed_parts(chunk.days) for chunk in measured):
         return
     refuse_measures(platform, next(iter(frames.inputs.values())).sparkSession, manifest)
     open_orders = _examine(platform, manifest, transform, frames, days)
@@ -54,10 +55,12 @@ def examine_intent(
     platform: Platform, start_spark: Callable[[], SparkSession], intent: Intent
 ) -> None:
     """Before a run is recorded; whoever comes with a known origin joins what was examined then.
-    What planning refuses is refused before Spark is started."""
+    What planning refuses is refused before Spark is started, and a run that computes nothing does
+    not start it at all."""
     if platform.ledger.run_by_origin(intent.origin) is None:
         drafted = draft_manifest(platform, intent)
-        examine_draft(platform, start_spark(), drafted)
+        if any(drafted.computed_parts(chunk) for chunk in drafted.chunks):
+            examine_draft(platform, start_spark(), drafted)
 
 
 def examine_draft(

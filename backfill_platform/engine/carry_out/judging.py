@@ -4,7 +4,7 @@ Whoever publishes reads the stored verdicts again.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 
 from backfill_platform.domain.journal import Level
@@ -12,13 +12,15 @@ from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.measurements import PartitionMeasurement, SourceMeasurement
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.privacy import Protection
-from backfill_platform.domain.transforms import Frames
 from backfill_platform.domain.verdicts import Gate, Outcome, Verdict
 from backfill_platform.engine.carry_out.accepted_figures import accepted_figures
 from backfill_platform.engine.carry_out.late_rows import late_rows
+from backfill_platform.engine.carry_out.measuring import measure_inputs
+from backfill_platform.engine.carry_out.parts import Part
 from backfill_platform.engine.carry_out.progress import advance_run, fail_run
 from backfill_platform.engine.carry_out.run_rules import run_rules
 from backfill_platform.engine.carry_out.samples import keep_failing_rows
+from backfill_platform.engine.carry_out.unchanged import with_left_reconciled
 from backfill_platform.engine.consent.consents import hold_for_publication
 from backfill_platform.engine.journal import note
 from backfill_platform.engine.platform import Platform
@@ -26,35 +28,58 @@ from backfill_platform.engine.records import keep_verdicts
 from backfill_platform.validator.gates.judging import judge
 from backfill_platform.validator.gates.rules import GateRules, LateRows
 
-CountInputs = Callable[[], tuple[SourceMeasurement, ...]]
-
 
 def judge_chunk(
     platform: Platform,
     manifest: Manifest,
     days: DayRange,
-    frames: Frames,
+    parts: Sequence[Part],
     fencing_token: int,
     protection: Protection,
-    count_inputs: CountInputs,
 ) -> tuple[Verdict, ...]:
     rules = run_rules(platform, manifest, protection)
     staged = platform.ledger.measurements(manifest.run_id, days)
     verdicts = judge(
         days,
         staged,
-        count_inputs(),
+        _measure_inputs(platform, manifest, parts, protection),
         rules,
-        accepted=_accepted(platform, manifest, days, frames, rules),
+        accepted=_accepted(platform, manifest, days, parts, rules),
         late_rows=_late_rows(platform, manifest, days, rules),
     )
-    keep_failing_rows(platform, manifest, days, frames, staged, verdicts, protection)
+    verdicts = with_left_reconciled(platform, manifest, days, verdicts)
+    _keep_failing_rows(platform, manifest, parts, staged, verdicts, protection)
     platform.ledger.record_verdicts(
         manifest.run_id, days, verdicts, now=platform.clock(), fencing_token=fencing_token
     )
     _keep_verdicts(platform, manifest, days, verdicts)
     _note_judged(platform, verdicts)
     return verdicts
+
+
+def _measure_inputs(
+    platform: Platform, manifest: Manifest, parts: Sequence[Part], protection: Protection
+) -> tuple[SourceMeasurement, ...]:
+    return tuple(
+        measured
+        for part in parts
+        for measured in measure_inputs(platform, manifest, part.days, part.frames, protection)
+    )
+
+
+def _keep_failing_rows(
+    platform: Platform,
+    manifest: Manifest,
+    parts: Sequence[Part],
+    staged: Sequence[PartitionMeasurement],
+    verdicts: Sequence[Verdict],
+    protection: Protection,
+) -> None:
+    """Of days that are left none was ever kept: no gate had anything to say of them."""
+    for part in parts:
+        own = [measured for measured in staged if measured.day in part.days]
+        judged = [verdict for verdict in verdicts if verdict.day in part.days]
+        keep_failing_rows(platform, manifest, part.days, part.frames, own, judged, protection)
 
 
 def _note_judged(platform: Platform, verdicts: tuple[Verdict, ...]) -> None:
@@ -70,12 +95,13 @@ def _note_judged(platform: Platform, verdicts: tuple[Verdict, ...]) -> None:
 
 
 def _accepted(
-    platform: Platform, manifest: Manifest, days: DayRange, frames: Frames, rules: GateRules
+    platform: Platform, manifest: Manifest, days: DayRange, parts: Sequence[Part], rules: GateRules
 ) -> Mapping[date, PartitionMeasurement | None]:
     """Only where a gate asks for it: it may take a Spark action."""
     if Gate.CHANGE_EXPECTED not in rules.gates:
         return {}
-    spark = next(iter(frames.inputs.values())).sparkSession
+    frames = (frame for part in parts for frame in part.frames.inputs.values())
+    spark = next((frame.sparkSession for frame in frames), None)
     return accepted_figures(platform, spark, manifest, days, rules)
 
 

@@ -30,6 +30,11 @@ def rows_read(manifest: Manifest, days: DayRange) -> int:
     return total
 
 
+def rows_read_by_chunk(manifest: Manifest, days: DayRange) -> int:
+    """By the parts of it that are computed; a day that two of them need counts twice."""
+    return sum(rows_read(manifest, part) for part in manifest.computed_parts(days))
+
+
 def cost_of_rows(manifest: Manifest, rows: int) -> Decimal:
     """At the expected rate of the estimate."""
     estimate = manifest.estimate
@@ -91,8 +96,8 @@ def _pace(platform: Platform, manifest: Manifest) -> Pace:
         limits=manifest.safety.limits,
         chunks=tuple(
             ChunkTaken(
-                rows=rows_read(manifest, chunk.days) * chunk.attempt,
-                bytes=_bytes(manifest, rows_read(manifest, chunk.days) * chunk.attempt),
+                rows=rows_read_by_chunk(manifest, chunk.days) * chunk.attempt,
+                bytes=_bytes(manifest, rows_read_by_chunk(manifest, chunk.days) * chunk.attempt),
                 started_at=chunk.started_at,
                 finished_at=chunk.finished_at,
             )

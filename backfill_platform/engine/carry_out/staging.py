@@ -5,7 +5,6 @@ The verdicts are stored and not acted upon: whoever publishes reads them again.
 
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 
 from pyspark.sql import SparkSession
 
@@ -17,33 +16,32 @@ from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.measurements import PartitionMeasurement, combined_checksum
 from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.domain.privacy import Protection
-from backfill_platform.domain.transforms import Frames, TransformVersion
+from backfill_platform.domain.transforms import TransformVersion
 from backfill_platform.domain.verdicts import Verdict
 from backfill_platform.engine.carry_out.boundaries import refuse_cut
 from backfill_platform.engine.carry_out.claims import claim_chunk
 from backfill_platform.engine.carry_out.computing import compute_days
 from backfill_platform.engine.carry_out.deployment import pinned_transform
 from backfill_platform.engine.carry_out.examining import examine_first
-from backfill_platform.engine.carry_out.frames import chunk_frames
-from backfill_platform.engine.carry_out.judging import CountInputs, judge_chunk
+from backfill_platform.engine.carry_out.judging import judge_chunk
 from backfill_platform.engine.carry_out.leases import kept_lease
-from backfill_platform.engine.carry_out.meanwhile import meanwhile
-from backfill_platform.engine.carry_out.measuring import measure_chunk, measure_inputs
+from backfill_platform.engine.carry_out.measuring import measure_chunk
 from backfill_platform.engine.carry_out.pacing import (
     cost_of_rows,
     hold_chunk,
-    rows_read,
+    rows_read_by_chunk,
     wait_for_chunk,
 )
+from backfill_platform.engine.carry_out.parts import Part, StartSpark, computed_parts
 from backfill_platform.engine.carry_out.progress import begin_staging, fail_run
 from backfill_platform.engine.carry_out.quarantining import set_rows_aside
+from backfill_platform.engine.carry_out.unchanged import leave_days, left_figures
 from backfill_platform.engine.deletions import run_protection
 from backfill_platform.engine.journal import about_chunk, note, note_failure
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.records import keep_merge
 from backfill_platform.executor.merging import Merged
-from backfill_platform.executor.protecting import protect_frames
 from backfill_platform.executor.staging import write_chunk
 
 
@@ -62,19 +60,20 @@ class StagedChunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Written:
-    merged: Merged | None  # where the table is published by a keyed merge
+    merged: tuple[Merged, ...]  # where the table is published by a keyed merge
     seconds: float
 
 
 def stage_days(
-    platform: Platform, spark: SparkSession, run_id: RunId, days: DayRange
+    platform: Platform, start_spark: StartSpark, run_id: RunId, days: DayRange
 ) -> StagedChunk:
     """In the manifest's own chunks, one after the other: whoever cut `days` may not know its
-    limits. The first chunk that does not pass ends it."""
+    limits. The first chunk that does not pass ends it. Spark is started where something is to be
+    computed (test_a_run_that_leaves_every_day_starts_no_spark)."""
     manifest = load_manifest(platform, run_id)
     done: list[StagedChunk] = []
     for chunk in PartitionSet.of_range(days).split(manifest.chunk_days, manifest.target.boundary):
-        done.append(stage_chunk(platform, spark, run_id, chunk))
+        done.append(_stage_chunk(platform, start_spark, run_id, chunk))
         if not done[-1].has_passed:
             break
     return StagedChunk(
@@ -88,13 +87,20 @@ def stage_days(
 def stage_chunk(
     platform: Platform, spark: SparkSession, run_id: RunId, days: DayRange
 ) -> StagedChunk:
+    """Exactly these days, for whoever has Spark at hand."""
+    return _stage_chunk(platform, lambda: spark, run_id, days)
+
+
+def _stage_chunk(
+    platform: Platform, start_spark: StartSpark, run_id: RunId, days: DayRange
+) -> StagedChunk:
     manifest = load_manifest(platform, run_id)
     with about_chunk(manifest, days):
-        return _stage(platform, spark, manifest, days)
+        return _stage(platform, start_spark, manifest, days)
 
 
 def _stage(
-    platform: Platform, spark: SparkSession, manifest: Manifest, days: DayRange
+    platform: Platform, start_spark: StartSpark, manifest: Manifest, days: DayRange
 ) -> StagedChunk:
     if not manifest.target.partitions.covers(days):
         raise ChunkRefused(
@@ -109,38 +115,38 @@ def _stage(
         case ChunkDone(chunk=chunk) if chunk.status is not ChunkStatus.STAGED:
             return _recall(platform, manifest, days)
         case ChunkDone(chunk=chunk):  # a former attempt died between measuring and judging
-            frames = protect_frames(chunk_frames(platform, spark, manifest, days), protection)
-            count = partial(measure_inputs, platform, manifest, days, frames, protection)
-            return _judged(platform, manifest, days, frames, chunk.fencing_token, protection, count)
+            parts = computed_parts(platform, start_spark, manifest, days, protection)
+            return _judged(platform, manifest, days, parts, chunk.fencing_token, protection)
         case ClaimedChunk() as claim:
             note(platform, "chunk_claimed", attempt=claim.attempt, worker=platform.worker)
-            return _work(platform, spark, manifest, transform, claim, protection)
+            return _work(platform, start_spark, manifest, transform, claim, protection)
 
 
 def _work(
     platform: Platform,
-    spark: SparkSession,
+    start_spark: StartSpark,
     manifest: Manifest,
     transform: TransformVersion,
     claim: ClaimedChunk,
     protection: Protection,
 ) -> StagedChunk:
+    days = claim.days
     try:
         begin_staging(platform, manifest)
-        frames = protect_frames(chunk_frames(platform, spark, manifest, claim.days), protection)
-        examine_first(platform, manifest, transform, frames, claim.days)
-        count = partial(measure_inputs, platform, manifest, claim.days, frames, protection)
-        with kept_lease(platform, manifest.run_id, claim), meanwhile(count) as counted:
-            written = _compute(platform, manifest, transform, claim.days, frames, protection)
-            if written.merged is not None:
-                keep_merge(platform, manifest.run_id, claim, written.merged.counts())
+        leave_days(platform, manifest, days)
+        parts = computed_parts(platform, start_spark, manifest, days, protection)
+        if parts:
+            examine_first(platform, manifest, transform, parts[0].frames, parts[0].days)
+        with kept_lease(platform, manifest.run_id, claim):
+            written = _compute(platform, manifest, transform, parts, protection)
+            for merged in written.merged:
+                keep_merge(platform, manifest.run_id, claim, merged.counts())
             note(platform, "chunk_written", seconds=written.seconds)
-            staged = measure_chunk(platform, spark, manifest, claim.days, frames, protection)
-            _note_measured(platform, staged)
+            computed = _measure(platform, start_spark, manifest, parts, protection)
+            _note_measured(platform, computed)
             hold_chunk(platform, manifest)
-            _finish(platform, manifest, claim, staged, written)
-        token = claim.fencing_token
-        return _judged(platform, manifest, claim.days, frames, token, protection, counted)
+        _finish(platform, manifest, claim, computed, written)
+        return _judged(platform, manifest, days, parts, claim.fencing_token, protection)
     except BaseException as failure:
         _give_back(platform, manifest, claim, _cause(failure))
         note_failure(platform, "chunk_failed", failure)
@@ -172,39 +178,63 @@ def _compute(
     platform: Platform,
     manifest: Manifest,
     transform: TransformVersion,
-    days: DayRange,
-    frames: Frames,
+    parts: tuple[Part, ...],
     protection: Protection,
 ) -> _Written:
     table = manifest.target.table
-    chunk = compute_days(platform, manifest, transform, days, frames, protection)
-    set_rows_aside(platform, manifest, days, chunk.computed, protection)
-    begun_at = platform.clock()
-    write_chunk(
-        chunk.rows,
-        manifest=manifest,
-        days=days,
-        partition_column=platform.catalog.tables[table].partition_column,
-        staging=platform.warehouse.staging_path(table, manifest.run_id),
+    merged, seconds = list[Merged](), 0.0
+    for part in parts:
+        days = part.days
+        chunk = compute_days(platform, manifest, transform, days, part.frames, protection)
+        set_rows_aside(platform, manifest, days, chunk.computed, protection)
+        begun_at = platform.clock()
+        write_chunk(
+            chunk.rows,
+            manifest=manifest,
+            days=days,
+            partition_column=platform.catalog.tables[table].partition_column,
+            staging=platform.warehouse.staging_path(table, manifest.run_id),
+        )
+        seconds += (platform.clock() - begun_at).total_seconds()
+        merged += [chunk.merged] if chunk.merged is not None else []
+    return _Written(merged=tuple(merged), seconds=seconds)
+
+
+def _measure(
+    platform: Platform,
+    start_spark: StartSpark,
+    manifest: Manifest,
+    parts: tuple[Part, ...],
+    protection: Protection,
+) -> tuple[PartitionMeasurement, ...]:
+    return tuple(
+        measured
+        for part in parts
+        for measured in measure_chunk(
+            platform, start_spark(), manifest, part.days, part.frames, protection
+        )
     )
-    return _Written(merged=chunk.merged, seconds=(platform.clock() - begun_at).total_seconds())
 
 
 def _finish(
     platform: Platform,
     manifest: Manifest,
     claim: ClaimedChunk,
-    staged: tuple[PartitionMeasurement, ...],
+    computed: tuple[PartitionMeasurement, ...],
     written: _Written,
 ) -> None:
-    input_count = rows_read(manifest, claim.days)
+    """Every day of the chunk has its figures; what was read and written, the computed ones say."""
+    left = left_figures(platform, manifest, claim.days)
+    staged = tuple(sorted((*computed, *left), key=lambda measured: measured.day))
+    input_count = rows_read_by_chunk(manifest, claim.days)
+    output_count = sum(measured.row_count for measured in computed)
     platform.ledger.finish_chunk_staging(
         manifest.run_id,
         claim.chunk_id,
         claim.fencing_token,
         counts=ChunkCounts(
             input_count=input_count,
-            output_count=sum(measured.row_count for measured in staged),
+            output_count=output_count,
             checksum=combined_checksum(staged),
             cost_usd=cost_of_rows(manifest, input_count),
             write_seconds=written.seconds,
@@ -212,8 +242,13 @@ def _finish(
         measurements=staged,
         now=platform.clock(),
     )
-    output_count = sum(measured.row_count for measured in staged)
-    note(platform, "chunk_staged", input_records=input_count, output_records=output_count)
+    note(
+        platform,
+        "chunk_staged",
+        input_records=input_count,
+        output_records=output_count,
+        partitions_left=len(manifest.unchanged_days & {*claim.days}) or None,
+    )
 
 
 def _note_measured(platform: Platform, staged: tuple[PartitionMeasurement, ...]) -> None:
@@ -225,12 +260,11 @@ def _judged(
     platform: Platform,
     manifest: Manifest,
     days: DayRange,
-    frames: Frames,
+    parts: tuple[Part, ...],
     fencing_token: int,
     protection: Protection,
-    count_inputs: CountInputs,
 ) -> StagedChunk:
-    judge_chunk(platform, manifest, days, frames, fencing_token, protection, count_inputs)
+    judge_chunk(platform, manifest, days, parts, fencing_token, protection)
     return _recall(platform, manifest, days)
 
 

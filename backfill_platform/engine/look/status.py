@@ -26,8 +26,7 @@ from backfill_platform.domain.reviews import (
 )
 from backfill_platform.domain.runs import Fate, RunRecord
 from backfill_platform.domain.verdicts import Gate, Outcome, Verdict
-from backfill_platform.engine.carry_out.pacing import cost_of_rows
-from backfill_platform.engine.carry_out.pacing import rows_read as rows_read_by
+from backfill_platform.engine.carry_out.pacing import cost_of_rows, rows_read_by_chunk
 from backfill_platform.engine.loading import read_manifest
 from backfill_platform.engine.look.next_step import NextStep, missing_roles, next_step
 from backfill_platform.engine.publish.untold import untold
@@ -236,7 +235,7 @@ def _taken(manifest: Manifest, chunks: tuple[ChunkRecord, ...]) -> Taken:
     cost = None if rows_read is None else cost_of_rows(manifest, rows_read)
     return Taken(
         rows_read=rows_read,
-        rows_planned=sum(rows_read_by(manifest, days) for days in manifest.chunks),
+        rows_planned=sum(rows_read_by_chunk(manifest, days) for days in manifest.chunks),
         rows_out=sum(chunk.output_count or 0 for chunk in chunks),
         seconds=round(sum(seconds_of(chunk) or 0 for chunk in chunks)),
         cost_usd=cost and cost.quantize(_SMALL_CENT, rounding=ROUND_HALF_UP),

@@ -5,6 +5,7 @@ them would have to change alike (test_a_manifest_changed_in_the_evidence_is_foun
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from backfill_platform.domain.approvals import Approval
 from backfill_platform.domain.errors import ApprovalRefused, EvidenceBroken
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import ChunkStatus
+from backfill_platform.domain.manifests import UnchangedDays, manifest_from_json
 from backfill_platform.domain.reviews import Review, said_of_held
 from backfill_platform.evidence.bundle import EvidenceBundle
 from backfill_platform.evidence.chain import EvidenceRecord
@@ -37,11 +39,26 @@ def verify_run(
     ours = [f"ledger: {problem}" for problem in ledger.verify_run(run_id)]
     bundle = EvidenceBundle(evidence, run_id)
     kept = [f"evidence: {problem}" for problem in _problems_of_bundle(ledger, bundle)]
+    left = [f"ledger: {problem}" for problem in _problems_of_left(ledger, run_id)]
     return Verification(
         run_id=run_id,
-        problems=(*ours, *kept),
+        problems=(*ours, *kept, *left),
         notes=tuple(_notes_on_words(ledger, run_id, check_signature)),
     )
+
+
+def _problems_of_left(ledger: Ledger, run_id: RunId) -> Iterator[str]:
+    """Days that a run did not compute lead to the run that did, by the digest of its manifest."""
+    for one in _left_by(ledger.run(run_id).manifest_json):
+        if ledger.run(one.run_id).manifest_digest != one.manifest_digest:
+            yield f"{one.run_id}, which computed {one.days}, has not the manifest that it had then"
+
+
+def _left_by(text: str) -> tuple[UnchangedDays, ...]:
+    """What is no manifest any more was told before."""
+    with suppress(EvidenceBroken):
+        return manifest_from_json(text).unchanged
+    return ()
 
 
 def _problems_of_bundle(ledger: Ledger, bundle: EvidenceBundle) -> Iterator[str]:

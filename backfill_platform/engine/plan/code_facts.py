@@ -13,6 +13,7 @@ from backfill_platform.domain.tables import TableSpec
 from backfill_platform.domain.transforms import TransformVersion
 from backfill_platform.engine.plan.code import code_digest, code_files, code_folder
 from backfill_platform.engine.plan.determinism import find_nondeterminism
+from backfill_platform.engine.plan.run_words import find_run_words
 from backfill_platform.planner.facts import CodeFacts
 
 
@@ -29,6 +30,7 @@ def code_facts(transform: TransformVersion, spec: TableSpec, *, container_image:
         container_image=container_image or None,
         lock_digest=lock_digest(),
         moving=find_nondeterminism(transform.function),
+        run_words=find_run_words(transform.function),
     )
 
 

@@ -14,6 +14,7 @@ from backfill_platform.domain.tables import TableSpec
 from backfill_platform.engine.deletions import most_left_out, pin_deletions
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.plan.code_facts import code_facts
+from backfill_platform.engine.plan.former import gather_former
 from backfill_platform.engine.plan.inputs import gather_input
 from backfill_platform.engine.plan.references import original_references, reference_digests
 from backfill_platform.engine.plan.target_schema import gather_schema
@@ -48,6 +49,7 @@ def gather_facts(platform: Platform, intent: Intent, spec: TableSpec) -> Facts:
         deletions=deletions,
         has_broker=platform.broker is not None,
         left_out_before=most_left_out(platform, intent.table, intent.days, deletions),
+        former=gather_former(platform, intent, spec),
     )
 
 

@@ -59,6 +59,7 @@ def keep_plan(platform: Platform, manifest: Manifest) -> None:
                 {"check": found.check, "severity": found.severity, "message": found.message}
                 for found in manifest.findings
             ],
+            "left": {one.run_id: str(one.days) for one in manifest.unchanged},
         },
     )
 

@@ -53,8 +53,25 @@ def read_sides(
     return Sides(
         before=_seen(before.where(changed), spec),
         after=_seen(staged.where(changed), spec),
-        equal=_seen(staged.where(on_days(spec.partition_column, days.equal)), spec),
+        equal=_seen(_equal_rows(platform, spark, manifest, days.equal, staged), spec),
     )
+
+
+def _equal_rows(
+    platform: Platform,
+    spark: SparkSession,
+    manifest: Manifest,
+    days: PartitionSet | None,
+    staged: DataFrame,
+) -> DataFrame:
+    """Of days that the run left as they were nothing is staged: their rows are those accepted."""
+    column = platform.catalog.tables[manifest.target.table].partition_column
+    computed = staged.where(on_days(column, days))
+    left = _some(day for day in days or () if day in manifest.unchanged_days)
+    accepted = _accepted(platform, spark, manifest, left) if left else None
+    if accepted is None:
+        return computed
+    return computed.union(in_columns_of(accepted, staged).where(on_days(column, left)))
 
 
 def _equal_days(platform: Platform, manifest: Manifest, days: PartitionSet) -> frozenset[date]:

@@ -7,7 +7,7 @@ changes at all in `cutoff`; after a crash in between, the target's log decides.
 from dataclasses import dataclass
 from datetime import date
 
-from backfill_platform.domain.errors import GateFailed, Terminal
+from backfill_platform.domain.errors import GateFailed, TargetMoved, Terminal
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.journal import Level
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
@@ -140,6 +140,7 @@ def _publish_changed(
     (test_a_run_that_changes_nothing_commits_nothing)."""
     unchanged = unchanged_days(platform, manifest, days)
     changed = tuple(day for day in days if day not in unchanged)
+    _refuse_left(platform, manifest, changed)
     if not changed:
         note(platform, "publication_unneeded", partitions=len(unchanged))
     outcome = _publish_days(platform, manifest, days, changed, before_commit) if changed else None
@@ -150,6 +151,24 @@ def _publish_changed(
         compaction=outcome.compaction if isinstance(outcome, Published) else None,
         accepted=tuple(accepted[day] for day in days if day in accepted),
         version=outcome.version if outcome else None,
+    )
+
+
+def _refuse_left(platform: Platform, manifest: Manifest, changed: tuple[date, ...]) -> None:
+    """Invariant: a day that was not computed is never published: there is nothing of it in staging,
+    and so nothing would be left of it (test_a_day_that_was_left_is_never_published)."""
+    moved = tuple(day for day in changed if day in manifest.unchanged_days)
+    if not moved:
+        return
+    cause = (
+        f"{PartitionSet.of_days(moved)} of {manifest.target.table} was left as it was accepted, "
+        "and no longer holds that"
+    )
+    stop_publishing(platform, manifest.run_id, cause)
+    raise TargetMoved(
+        f"Run {manifest.run_id} is not published: {cause}. See who wrote there, end this run "
+        f"(`backfill cancel {manifest.run_id}`) and plan another one",
+        days=moved,
     )
 
 

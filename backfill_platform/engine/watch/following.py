@@ -18,22 +18,19 @@ from backfill_platform.domain.intents import Intent
 from backfill_platform.domain.manifests import InputType, Manifest
 from backfill_platform.domain.modes import ExecutionMode, Knowledge, RunKind
 from backfill_platform.domain.partitions import DayRange, PartitionSet
-from backfill_platform.domain.runs import (
-    AcceptedPartition,
-    PublicationFact,
-    PublicationRecord,
-    RunRecord,
-)
+from backfill_platform.domain.runs import PublicationFact, PublicationRecord, RunRecord
 from backfill_platform.engine.loading import load_manifest, read_manifest
 from backfill_platform.engine.plan.planning import plan_run
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.rollback.shown_runs import shown_runs
 from backfill_platform.planner.impact import direct_impact
+from backfill_platform.planner.owed import History, differs_since
+from backfill_platform.planner.scope import input_days
 
 ORIGIN = "follow:"
 REQUESTED_BY = "follow-publications"
 
-Histories = Mapping[date, Sequence[AcceptedPartition]]  # of the days that changed
+Histories = Mapping[date, History]  # of the days that changed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,27 +137,12 @@ def _outdated_days(
 def _has_read_otherwise(manifest: Manifest, change: _Change, day: date) -> bool:
     for pinned in manifest.inputs:
         if pinned.name == change.run.table and pinned.type is InputType.TABLE:
-            window = pinned.window
-            read = DayRange.of_day(day).widen(
-                before_days=window.before_days, after_days=window.after_days
-            )
             version = int(pinned.snapshot)
             return any(
-                one in change.days and _differs(change.histories, one, version) for one in read
+                one in change.days and differs_since(change.histories.get(one, ()), version)
+                for one in input_days(DayRange.of_day(day), pinned.window)
             )
     return False
-
-
-def _differs(histories: Histories, day: date, version: int) -> bool:
-    """Between what that version of the table held of the day and what is accepted now."""
-    history = histories.get(day, ())
-    then = [one for one in history if one.target_version <= version]
-    return _content(then) != _content(history)
-
-
-def _content(history: Sequence[AcceptedPartition]) -> tuple[int, str] | None:
-    newest = history[-1] if history else None
-    return (newest.row_count, newest.checksum) if newest and newest.row_count else None
 
 
 def _uncovered(

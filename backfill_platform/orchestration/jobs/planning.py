@@ -55,6 +55,9 @@ class PlanConfig(ActingConfig):
     severity: list[str] = Field(default_factory=list, description="GATE=SEVERITY")
     tolerance: list[str] = Field(default_factory=list, description="MEASURE=2 or MEASURE=0.5%")
     expect: list[str] = Field(default_factory=list, description="MEASURE=-90%..-60%")
+    compute_all: bool = Field(
+        default=False, description="Also days that are proved to come out as they are."
+    )
     manual_publish: bool = Field(default=False, description="Somebody publishes it by hand.")
     max_rows: int | None = Field(default=None, description="Of input, in all.")
     max_cost_usd: float | None = Field(default=None, description="In all.")
@@ -115,6 +118,7 @@ def _words(config: PlanConfig, spec: TableSpec, actor: str) -> LaunchWords:
         "severity": (tags.SEVERITY, ",".join(config.severity)),
         "tolerance": (tags.TOLERANCE, ",".join(config.tolerance)),
         "expect": (tags.EXPECT, ",".join(config.expect)),
+        "compute_all": (tags.COMPUTE_ALL, "true" if config.compute_all else ""),
     }
     references = {tags.REFERENCE_PREFIX + name: text for name, text in config.references.items()}
     return LaunchWords(
