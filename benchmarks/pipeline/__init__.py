@@ -1,1 +1,1 @@
-"""The whole road of the reference domain's three tables, side by side with what people run today."""
+"""The whole road of the reference domain's three tables, beside what people run today."""

@@ -1,20 +1,20 @@
 """Who takes part: each does the same range of three tables, and says what that took.
 
-Everybody starts Spark with the same options, reads the same landed files and writes into a folder of
-their own. Where a session or service has to be warm, it has done the same range before.
+Everybody starts Spark with the same options, reads the same landed files and writes into a folder
+of their own. Where a session or service has to be warm, it has done the same range before.
 """
 
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import time
 
 from backfill_platform.cli.environment import enter_project
-from backfill_platform.domain.partitions import DayRange
+from backfill_platform.domain.partitions import ONE_DAY, DayRange
 from backfill_platform.lakehouse.connect_server import connect_server_command
 from backfill_platform.lakehouse.jars import jar_paths
 from backfill_platform.lakehouse.processes import running, wait_until_listening
@@ -24,8 +24,9 @@ from backfill_platform.orchestration.services import dagster_command
 from backfill_platform.settings import PROJECT, Settings, load_settings
 from backfill_platform_tests.scenarios.dagster_client import DagsterClient
 from backfill_platform_tests.scenarios.running_up import POLICIES, free_ports
-from benchmarks.pipeline.launched import Launched, launch
-from benchmarks.pipeline.usage import Usage, watched
+from benchmarks.pipeline.launched import launch
+from benchmarks.pipeline.shapes import Shape
+from benchmarks.pipeline.usage import watched
 
 HOST, START_SECONDS = "127.0.0.1", 180.0
 PLAIN_ASSETS = ("bronze", "silver", "gold")
@@ -37,23 +38,51 @@ OUR_ASSETS = tuple(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Contest:
+    shape: Shape
+    folder: Path
+    rounds: int
+
+    @property
+    def landing(self) -> Path:
+        return self.folder / "landing"
+
+    @property
+    def few_days(self) -> DayRange:
+        return DayRange(self.shape.range.start, self.shape.range.start + 3 * ONE_DAY)
+
+    def home(self, who: str, number: int) -> Path:
+        return self.folder / f"{'-'.join(who.replace(',', '').split())}-{number}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
     who: str
     seconds: float
     cpu_seconds: float
     peak_gigabytes: float
-    warehouse: Path | None = None  # where its output is to be compared
+    warehouse: Path
     waited: float = 0.0  # by Dagster's daemon, between its ticks; not among the seconds
     starting: float = 0.0  # of the seconds: until the processes of runs were at work
-    times: float = 1.0  # by which a part was multiplied
+    is_whole: bool = True  # and not reckoned up from some of the days
+
+    def times(self, factor: float) -> "Taken":
+        return replace(
+            self,
+            seconds=self.seconds * factor,
+            cpu_seconds=self.cpu_seconds * factor,
+            starting=self.starting * factor,
+            is_whole=False,
+        )
 
 
 def raw(
-    who: str, landing: Path, folder: Path, days: DayRange, *, rounds: int, by_day: bool = False
+    who: str, contest: Contest, *, rounds: int, by_day: bool = False, folder: str = "raw"
 ) -> Iterator[Taken]:
     """One round is cold, and timed from the start of its process; of more, the first warms up."""
+    days, warehouses = contest.shape.range, contest.folder / folder
     command = [
-        *(sys.executable, "-m", "benchmarks.pipeline.raw", str(landing), str(folder)),
+        *(sys.executable, "-m", "benchmarks.pipeline.raw", str(contest.landing), str(warehouses)),
         *(str(days.start), str(days.last), "--rounds", str(rounds)),
         *(["--by-day"] if by_day else []),
     ]
@@ -66,22 +95,18 @@ def raw(
                 said = json.loads(process.stdout.readline() or _failed(command))
                 ended = time()
                 if number or rounds == 1:
-                    yield _taken(who, ended - began, usage, folder / str(said["round"]))
-                began = ended
+                    yield Taken(
+                        who=who,
+                        seconds=ended - began,
+                        cpu_seconds=usage.cpu_seconds,
+                        peak_gigabytes=usage.peak_gigabytes,
+                        warehouse=warehouses / str(said["round"]),
+                    )
+                began = time()
 
 
 def _failed(command: Sequence[str]) -> str:
     raise RuntimeError(f"{' '.join(command)} has ended early: see above")
-
-
-def _taken(who: str, seconds: float, usage: Usage, warehouse: Path | None = None) -> Taken:
-    return Taken(
-        who=who,
-        seconds=seconds,
-        cpu_seconds=usage.cpu_seconds,
-        peak_gigabytes=usage.peak_gigabytes,
-        warehouse=warehouse,
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +212,7 @@ def launched(
     tags: Mapping[str, str],
 ) -> Taken:
     with watched(*place.processes) as usage:
-        done: Launched = launch(place.client, assets, days, tags)
+        done = launch(place.client, assets, days, tags)
     return Taken(
         who=who,
         seconds=done.seconds,

@@ -61,7 +61,10 @@ def _timed(client: DagsterClient, backfill: str) -> Launched:
         raise RuntimeError(f"Dagster runs {failed} of backfill {backfill} failed: see their events")
     starts = [_starting(client, run["runId"]) for run in runs]
     ends = [run["endTime"] for run in runs]
-    idle = [starts[0] - began, *(max(0.0, later - end) for end, later in zip(ends, starts[1:]))]
+    idle = [
+        starts[0] - began,
+        *(max(0.0, later - end) for end, later in zip(ends[:-1], starts[1:], strict=True)),
+    ]
     return Launched(
         seconds=max(ends) - began - sum(idle),
         waited=sum(idle),
