@@ -15,6 +15,7 @@ from backfill_platform.domain.contracts import (
 from backfill_platform.domain.errors import DeclarationInvalid
 from backfill_platform.domain.quality import InstantBound, Measure
 from backfill_platform.validator.checks import COMPILED, failing_rows
+from backfill_platform.validator.figures import adds_up
 from backfill_platform.validator.measure import measure_staged
 from backfill_platform.validator.measure_plan import MeasurePlan
 
@@ -213,3 +214,45 @@ def test_values_that_are_not_listed_and_those_that_are_missing_are_counted(spark
     frame = spark.createDataFrame([(1,), (2,)], "v long")
     check = ColumnCheck(column="v", check="unique_values_eq", arguments={"values": values})
     assert frame.agg(failing_rows(check)).collect()[0][0] == failures
+
+
+LISTED = ColumnCheck(column="name", check="isin", arguments={"allowed_values": ["a", "b"]})
+
+
+def test_measures_by_listed_values_are_taken_with_everything_else(measure):
+    by_name = Measure(name="rows", expression="count(1)", by=("name",))
+    large = Measure(name="large", expression="count_if(amount > 1)", by=("name",))
+    rows = [(DAY, "a", 1), (DAY, "a", 2), (DAY, "b", 3), (DAY, "c", -4), (NEXT, "b", 5)]
+    contract = replace(CONTRACT, checks=(*CONTRACT.checks, LISTED))
+    one, other = measure(rows, contract=contract, reconciled=(by_name,), declared=(large,))
+    assert one.by_dimension == {"rows": {"a": 2, "b": 1, "c": 1}, "large": {"a": 1, "b": 1, "c": 0}}
+    assert (one.row_count, one.measures) == (4, {"rows": 4, "large": 2})
+    assert one.check_failures == {"amount_greater_than": 1, "name_isin": 1}
+    assert (other.row_count, other.by_dimension["rows"]) == (1, {"b": 1})
+
+
+def test_the_checksum_is_the_same_whatever_the_measures_are_told_apart_by(measure):
+    rows = [(DAY, "a", 1), (DAY, "a", 2), (DAY, "b", 3)]
+    contract = replace(CONTRACT, checks=(*CONTRACT.checks, LISTED))
+    by_name = Measure(name="rows", expression="count(1)", by=("name",))
+    (plain,), (by_names,) = measure(rows), measure(rows, contract=contract, declared=(by_name,))
+    assert by_names.checksum == plain.checksum
+
+
+@pytest.mark.parametrize(
+    ("expression", "does"),
+    [
+        ("count(1)", True),
+        ("count_if(state = 'OPEN')", True),
+        (" SUM( cast(amount as decimal(38,2)) ) ", True),
+        ("sum(if(a > 0, (b), c))", True),
+        ("count(distinct name)", False),
+        ("count( DISTINCT name)", False),
+        ("max(amount)", False),
+        ("sum(a) / count(b)", False),
+        ("sum(a) - sum(b)", False),
+        ("sum(amount) * 4", False),
+    ],
+)
+def test_only_what_plainly_adds_up_is_taken_to_add_up(expression, does):
+    assert adds_up(expression) is does
