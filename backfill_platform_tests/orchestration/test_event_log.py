@@ -1,4 +1,4 @@
-"""What comes together is stored as Dagster stores each by itself: asked alike, they say the same."""
+"""What comes together is stored as Dagster stores each alone: asked alike, both say the same."""
 
 import threading
 
