@@ -161,7 +161,11 @@ def test_a_chunk_is_noted_from_its_claim_to_its_judgement(
         "chunk_judged",
     ]
     assert {line.subject.chunk_id for line in lines} == {"20250101-20250103"}
-    assert lines[3].figures == {"input_records": 6, "output_records": 6}
+    assert lines[3].figures == {
+        "input_records": 6,
+        "output_records": 6,
+        "partitions_left": None,
+    }
     assert lines[4].figures["failed"] == 0
     assert {one.counted: one.amount for one in noting.ledger.figures().tallies}[
         Counted.WRITES_BY_MILLISECONDS
