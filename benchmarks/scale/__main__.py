@@ -53,6 +53,7 @@ def _measure_what_lacks(kept: Path, below: Path | None) -> Measured:
             if _name(size) not in measured:
                 measured[_name(size)] = _measure(Path(folder), size)
                 kept.write_text(json.dumps(measured, indent=1), encoding="utf-8")
+                shutil.rmtree(Path(folder) / _name(size))
     return measured
 
 
@@ -61,9 +62,7 @@ def _measure(folder: Path, size: tuple[int, int]) -> list[dict[str, Any]]:
     home, (tables, days) = folder / _name(size), size
     _print(f"{tables:,} tables of {days:,} days")
     _run("make", str(home), str(tables), str(days))
-    measured = [*_look_at(home)]
-    shutil.rmtree(home)
-    return measured
+    return [*_look_at(home)]
 
 
 def _look_at(home: Path) -> Iterator[dict[str, Any]]:

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 
 from benchmarks.scale.curves import Curve
 
-_INCHES = (15.0, 9.0)
-_DOTS_PER_INCH = 110
+_INCHES = (16.0, 14.0)
+_DOTS_PER_INCH = 80
 
 
 def draw(curves: Sequence[Curve], path: Path) -> None:
@@ -35,7 +35,10 @@ def _draw_area(place: Axes, curves: Sequence[Curve], title: str) -> None:
         _draw_linear(place, curves)
     place.set(xscale="log", yscale="log", title=title, ylabel="seconds of the processor")
     place.grid(visible=True, which="major", alpha=0.3)
-    place.legend(fontsize="x-small")
+    place.legend(fontsize="x-small", loc="upper center", bbox_to_anchor=(0.5, -0.08))
+    sizes = [point.size for curve in curves[:1] for point in curve.points]
+    place.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    place.minorticks_off()
 
 
 def _draw_linear(place: Axes, curves: Sequence[Curve]) -> None:

@@ -5,7 +5,6 @@ holds one and the same small file under many names.
 """
 
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -161,7 +160,3 @@ def _manifests(platform: Platform, place: Place) -> Mapping[str, str]:
         for table, other in zip(chain_tables(0), chain_tables(number), strict=True)
         if table in named
     }
-
-
-def remove_world(place: Place) -> None:
-    shutil.rmtree(place.home)
