@@ -50,7 +50,7 @@ def share_table(spark: SparkSession, folder: Path) -> Iterator[str]:
 
 
 def _publish_bronze(platform: Platform, spark: SparkSession) -> None:
-    wanted = replace(intent("bronze", LANDED), table=CASE_EVENTS.full_name)
+    wanted = intent("bronze", LANDED, CASE_EVENTS.full_name)
     run_id = open_run(platform, wanted).run_id
     stage_days(platform, lambda: spark, run_id, LANDED)
     for days in PartitionSet.of_range(LANDED).split(CASE_EVENTS.chunk_days, CASE_EVENTS.boundary):

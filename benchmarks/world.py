@@ -125,9 +125,9 @@ def land(platform: Platform, days: Iterable[date], *, rows_each: int, said: str)
         parquet.write_table(table, folder / "events.parquet")
 
 
-def intent(origin: str, days: DayRange) -> Intent:
+def intent(origin: str, days: DayRange, table: str = TABLE) -> Intent:
     return Intent(
-        table=TABLE,
+        table=table,
         days=PartitionSet.of_range(days),
         kind=RunKind.BACKFILL,
         mode=ExecutionMode.BACKFILL,

@@ -46,7 +46,7 @@ class Platform:
     clock: Callable[[], datetime]
     wait: Callable[[float], None]  # seconds; a limit is kept by waiting
     worker: str  # who claims chunks
-    # What the plans of transforms showed, by all that they are made from; of this process.
+    # What the plans of transforms showed, by a digest of what they are made from; of this process.
     examined: dict[str, tuple[Sighting, ...]] = field(default_factory=dict[str, Any], compare=False)
 
 

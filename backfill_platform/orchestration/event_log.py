@@ -33,8 +33,6 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.event import listen
 from sqlalchemy.pool import StaticPool
 
-BATCH = 1000  # events at most that Dagster hands over together
-
 _MOST_OPEN = 8  # files: the index, and the runs that were looked at last
 _EVALUATION = DagsterEventType.ASSET_CHECK_EVALUATION
 
@@ -67,7 +65,7 @@ class EventLog(SqliteEventLogStorage):
         return table_name in self._tables
 
     def store_event_batch(self, events: Sequence[EventLogEntry]) -> None:
-        """All of them or none."""
+        """All of them or none; only a crash between the commits of two files leaves them in one."""
         with self._in_one_transaction():
             for (kind, run_id), alike in groupby(events, key=_kind):
                 if run_id and kind in ASSET_EVENTS:

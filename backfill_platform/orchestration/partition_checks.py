@@ -6,7 +6,6 @@ of its own, which is how what was missed is told afterwards (`check_following`).
 """
 
 import logging
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -18,13 +17,12 @@ import dagster as dg
 from dagster._core.definitions.asset_checks.asset_check_evaluation import (
     AssetCheckEvaluationTargetMaterializationData as JudgedMaterialization,
 )
-from dagster._core.events.log import EventLogEntry
+from dagster._core.events import DagsterEventBatchMetadata, generate_event_batch_id
 
 from backfill_platform.domain.tables import TableSpec
 from backfill_platform.domain.verdicts import Gate
 from backfill_platform.engine.look.gate_story import GateStory
 from backfill_platform.orchestration.check_results import CheckContent, tell_day, tell_run
-from backfill_platform.orchestration.event_log import BATCH
 from backfill_platform.orchestration.keys import staging_key
 
 PAGE = 500  # partitions or records at once; Dagster hands out a thousand at most
@@ -65,29 +63,23 @@ def evaluate_days(
 def store_evaluations(
     context: dg.OpExecutionContext, evaluations: Iterable[dg.AssetCheckEvaluation]
 ) -> None:
-    """Of this step, all at once: yielded one by one each would be a transaction of its own."""
+    """Of this step, together: yielded one by one each would be a transaction of its own."""
     run, step = context.run, context.get_step_execution_context().step.key
-    events = [
-        EventLogEntry(
-            user_message="",
-            level=logging.DEBUG,
+    told, batch = [*evaluations], generate_event_batch_id()
+    for number, said in enumerate(told, start=1):
+        event = dg.DagsterEvent(
+            event_type_value=dg.DagsterEventType.ASSET_CHECK_EVALUATION.value,
             job_name=run.job_name,
-            run_id=run.run_id,
-            error_info=None,
-            timestamp=time.time(),
             step_key=step,
-            dagster_event=dg.DagsterEvent(
-                event_type_value=dg.DagsterEventType.ASSET_CHECK_EVALUATION.value,
-                job_name=run.job_name,
-                step_key=step,
-                event_specific_data=said,
-                message=f"{said.check_name} of {said.partition}: {said.description}",
-            ),
+            event_specific_data=said,
+            message=f"{said.check_name} of {said.partition}: {said.description}",
         )
-        for said in evaluations
-    ]
-    for first in range(0, len(events), BATCH):
-        context.instance.event_log_storage.store_event_batch(events[first : first + BATCH])
+        context.instance.report_dagster_event(
+            event,
+            run.run_id,
+            logging.DEBUG,
+            batch_metadata=DagsterEventBatchMetadata(batch, is_end=number == len(told)),
+        )
 
 
 def evaluate_gates(

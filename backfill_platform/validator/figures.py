@@ -13,6 +13,7 @@ from backfill_platform.domain.errors import DeclarationInvalid
 from backfill_platform.domain.measurements import Figure
 
 _ADDED = re.compile(r"\s*(?:count|count_if|sum)\s*\((?P<inner>.*)\)\s*", re.IGNORECASE | re.DOTALL)
+_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"")  # may hold a parenthesis
 _DISTINCT = re.compile(r"\s*distinct\b", re.IGNORECASE)
 
 
@@ -33,7 +34,7 @@ def refuse_inexact(table: str, field: str, name: str, found: arrow.DataType) -> 
 def adds_up(expression: str) -> bool:
     """Whether the figure of some rows is the sum of the figures of any parts of them: a single
     `count`, `count_if` or `sum`. Whatever is not plainly so is not."""
-    found = _ADDED.fullmatch(expression)
+    found = _ADDED.fullmatch(_TEXT.sub("''", expression))
     return bool(found) and not _DISTINCT.match(found["inner"]) and _is_closed(found["inner"])
 
 

@@ -251,6 +251,8 @@ def test_the_checksum_is_the_same_whatever_the_measures_are_told_apart_by(measur
         ("max(amount)", False),
         ("sum(a) / count(b)", False),
         ("sum(a) - sum(b)", False),
+        ("count_if(name = ')')", True),
+        ("count_if(name = '(') * count_if(name = ')')", False),
         ("sum(amount) * 4", False),
     ],
 )

@@ -144,9 +144,9 @@ class Place:
 
 
 @contextmanager
-def our_dagster(home: Path, landing: Path, spark: Spark | None, **more: str) -> Iterator[Place]:
+def our_dagster(home: Path, landing: Path, spark: Spark | None) -> Iterator[Place]:
     """What `backfill up` starts, over a home of its own."""
-    settings = _settings(home, landing, spark, **more)
+    settings = _settings(home, landing, spark)
     settings.dagster_storage.mkdir(parents=True, exist_ok=True)
     migrate(settings.ledger_url)
     port, _ = free_ports()
@@ -173,7 +173,7 @@ def plain_dagster(
         yield place
 
 
-def _settings(home: Path, landing: Path, spark: Spark | None, **more: str) -> Settings:
+def _settings(home: Path, landing: Path, spark: Spark | None) -> Settings:
     return load_settings(
         home=home,
         landing=landing,
@@ -186,7 +186,6 @@ def _settings(home: Path, landing: Path, spark: Spark | None, **more: str) -> Se
         dagster_storage=home / "dagster",
         log_file=home / "logs" / "backfill.jsonl",
         lineage_file=home / "lineage" / "openlineage.jsonl",
-        **more,
     )
 
 

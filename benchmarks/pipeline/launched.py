@@ -19,7 +19,7 @@ query ($id: String!) {
 _RUNS = """
 query ($filter: RunsFilter!) {
   runsOrError(filter: $filter, limit: 1000) {
-    ... on Runs { results { runId status creationTime startTime endTime } }
+    ... on Runs { results { runId status startTime endTime } }
   }
 }
 """
@@ -39,7 +39,6 @@ class Launched:
     seconds: float  # without what the daemon waited
     waited: float
     starting: float  # of the seconds: from the wish to start a process until it is at work
-    runs: int
 
 
 def launch(
@@ -69,7 +68,6 @@ def _timed(client: DagsterClient, backfill: str) -> Launched:
         seconds=max(ends) - began - sum(idle),
         waited=sum(idle),
         starting=sum(run["startTime"] - start for run, start in zip(runs, starts, strict=True)),
-        runs=len(runs),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import psutil
 
-LOOK_SECONDS = 0.5
+LOOK_SECONDS = 2.0  # a look at gigabytes of a JVM takes a tenth of a second
 
 
 @dataclass

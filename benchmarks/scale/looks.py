@@ -41,7 +41,7 @@ from benchmarks.scale.catalog import chain_tables
 from benchmarks.scale.logs import FILE_BYTES
 from benchmarks.scale.shapes import Place
 from benchmarks.scale.staged import claim, stage_run
-from benchmarks.scale.world import intent_of
+from benchmarks.world import intent
 
 BRONZE, SILVER, GOLD, *_ = chain_tables(0)
 MONTH = 30
@@ -67,9 +67,7 @@ def _month(place: Place) -> DayRange:
 
 
 def _draft(table: str, days: Callable[[Place], DayRange]) -> Call:
-    return lambda platform, place, _: draft_manifest(
-        platform, intent_of(table, days(place), "draft")
-    )
+    return lambda platform, place, _: draft_manifest(platform, intent("draft", days(place), table))
 
 
 def _all(place: Place) -> DayRange:
@@ -80,7 +78,7 @@ def _staged(table: str, days: Callable[[Place], DayRange]) -> Prepare:
     def prepare(platform: Platform, place: Place) -> RunId:
         for other in (BRONZE, SILVER):
             _lay_files(platform, other)
-        manifest = plan_run(platform, intent_of(table, days(place), f"stage:{table}"))
+        manifest = plan_run(platform, intent(f"stage:{table}", days(place), table))
         stage_run(platform, manifest, with_files=True)
         return manifest.run_id
 
@@ -104,7 +102,7 @@ def _lay_file(path: Path) -> None:
 
 def _begun(platform: Platform, place: Place) -> RunId:
     days = DayRange(place.days.start, place.days.start + timedelta(days=_MANY_CHUNKS))
-    manifest = plan_run(platform, intent_of(GOLD, days, "claim"))
+    manifest = plan_run(platform, intent("claim", days, GOLD))
     start_run(platform, manifest.run_id)
     begin_staging(platform, manifest)
     return manifest.run_id

@@ -12,7 +12,7 @@ from backfill_platform.engine.plan.planning import plan_run
 from backfill_platform.engine.platform import Platform
 from benchmarks.scale.shapes import Place
 from benchmarks.scale.staged import fail_at_once, stage_run
-from benchmarks.scale.world import intent_of
+from benchmarks.world import intent
 
 EACH = 10
 _MONTH = 30
@@ -35,7 +35,7 @@ def leave_open(platform: Platform, place: Place) -> None:
 def _plan(platform: Platform, place: Place, table: str) -> Manifest:
     end = place.days.end_exclusive - timedelta(days=_MONTH)
     days = DayRange(max(place.days.start, end - timedelta(days=_MONTH)), end)
-    return plan_run(platform, intent_of(table, days, f"launch:open-{table}"))
+    return plan_run(platform, intent(f"launch:open-{table}", days, table))
 
 
 def _ago(platform: Platform, *, days: int) -> Platform:

@@ -16,28 +16,17 @@ import pyarrow.parquet as parquet
 from backfill_platform.domain.catalog import Catalog
 from backfill_platform.domain.clock import utc_now
 from backfill_platform.domain.identity import RunId
-from backfill_platform.domain.intents import Intent
 from backfill_platform.domain.manifests import manifest_json
-from backfill_platform.domain.modes import ExecutionMode, Knowledge, RunKind
-from backfill_platform.domain.partitions import DayRange, PartitionSet
+from backfill_platform.domain.partitions import DayRange
 from backfill_platform.engine.plan.planning import draft_manifest
-from backfill_platform.engine.platform import (
-    Platform,
-    find_broker,
-    lineage_place,
-    load_alerting,
-    load_policy,
-    load_signers,
-)
-from backfill_platform.lakehouse.paths import Warehouse
+from backfill_platform.engine.platform import Platform, open_platform
 from backfill_platform.ledger.migrate import migrate
-from backfill_platform.ledger.store import Ledger
 from backfill_platform.settings import PROJECT, load_settings
-from backfill_platform.telemetry.json_lines import make_journal
 from benchmarks.scale.catalog import CHAIN, chain_name, chain_tables, make_catalog
 from benchmarks.scale.logs import PastRun, past_runs, write_log
 from benchmarks.scale.past import NAMELESS, write_past
 from benchmarks.scale.shapes import Place, Size
+from benchmarks.world import intent
 
 # Nobody is asked, so that what is planned can be carried out; everything else is as it is shipped.
 _NOBODY_ASKED = "rules:\n  - {name: nobody, when: otherwise, ask: nobody}\n"
@@ -61,7 +50,7 @@ def make_world(home: Path, size: Size) -> Place:
 
 
 def open_place(place: Place) -> Platform:
-    """As `engine.platform` does it, with a catalog that only its size describes."""
+    """With a catalog that only its size describes."""
     home = place.home
     settings = load_settings(
         home=home,
@@ -71,38 +60,8 @@ def open_place(place: Place) -> Platform:
         landing=home / "landing",
         evidence=home / "evidence",
     )
-    return Platform(
-        catalog=make_catalog(place.size.tables, place.days.start),
-        ledger=Ledger.open(settings.ledger_url),
-        warehouse=Warehouse(settings.warehouse),
-        home=settings.home,
-        landing=settings.landing,
-        evidence=settings.evidence,
-        policy=load_policy(settings.governance),
-        signers=load_signers(settings.allowed_signers),
-        alerting=load_alerting(settings.alerts),
-        container_image="",
-        broker=find_broker(settings),
-        journal=make_journal(settings.log_file, settings.log_level),
-        lineage=lineage_place(settings),
-        clock=utc_now,
-        wait=lambda seconds: None,
-        worker="benchmark:1",
-    )
-
-
-def intent_of(table: str, days: DayRange, origin: str) -> Intent:
-    return Intent(
-        table=table,
-        days=PartitionSet.of_range(days),
-        kind=RunKind.BACKFILL,
-        mode=ExecutionMode.BACKFILL,
-        knowledge=Knowledge.UP_TO_SNAPSHOT,
-        reason="a benchmark",
-        requested_by="benchmarks",
-        origin=origin,
-        group_id=origin,
-    )
+    catalog = make_catalog(place.size.tables, place.days.start)
+    return replace(open_platform(settings), catalog=catalog, wait=lambda seconds: None)
 
 
 def _policy_text() -> str:
@@ -146,7 +105,7 @@ def _manifests(platform: Platform, place: Place) -> Mapping[str, str]:
     month = DayRange(end - timedelta(days=min(30, place.size.days)), end)
     first = chain_name(0)
     drafted = {
-        table: draft_manifest(platform, intent_of(table, month, "launch:drafted"))
+        table: draft_manifest(platform, intent("launch:drafted", month, table))
         for table in chain_tables(0)[: place.size.tables]
     }
     named = {

@@ -7,6 +7,7 @@ Invariant: nothing is computed by a transform whose plan reads a clock, chance, 
 neither total nor declared (test_a_transform_that_orders_by_less_than_the_key_computes_nothing).
 """
 
+import hashlib
 from collections.abc import Callable
 
 from pyspark.sql import SparkSession
@@ -100,9 +101,11 @@ def _examine(
 def _subject(manifest: Manifest, days: DayRange) -> str:
     """All that a plan is made from: a launch examines its intent, and the first chunk of its run
     comes a moment later with the same."""
-    target, parts = manifest.target, (manifest.transform, manifest.inputs, manifest.references)
-    named = [target.table, target.schema_digest, target.base_version, manifest.knowledge.value]
-    return canonical_json([str(days), *named, *map(to_plain, parts)])
+    target, mode = manifest.target, manifest.mode
+    named = (target.table, target.schema_digest, target.base_version, manifest.knowledge, mode)
+    pinned = (manifest.transform, manifest.inputs, manifest.references, manifest.deletions)
+    text = canonical_json([str(days), *map(to_plain, (*named, *pinned))])
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _keys(platform: Platform, spec: TableSpec) -> dict[str, tuple[str, ...]]:
