@@ -4,12 +4,11 @@ import threading
 
 import dagster as dg
 import pytest
-from dagster._core.definitions.partitions.subset import DefaultPartitionsSubset
-from dagster._core.events import (
+from dagster._core.definitions.asset_checks.asset_check_evaluation import (
     AssetCheckEvaluationPlanned,
-    AssetMaterializationPlannedData,
-    StepMaterializationData,
 )
+from dagster._core.definitions.partitions.subset import DefaultPartitionsSubset
+from dagster._core.events import AssetMaterializationPlannedData, StepMaterializationData
 from dagster._core.events.log import EventLogEntry
 from dagster._core.storage.event_log import SqliteEventLogStorage
 
