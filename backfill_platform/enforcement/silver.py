@@ -40,9 +40,11 @@ def _count_cases(frames: Frames, context: TransformContext) -> DataFrame:
     """Cases opened and closed on each day in each jurisdiction, by joins over openings and closings
     alone."""
     window = context.windows[EVENTS]
-    marks = frames.inputs[EVENTS].where(
-        F.col("event_type").isin(EventType.OPENED.value, EventType.CLOSED.value)
-    )
+    marks = (
+        frames.inputs[EVENTS]
+        .where(F.col("event_type").isin(EventType.OPENED.value, EventType.CLOSED.value))
+        .repartition("case_id", "jurisdiction")
+    )  # one shuffle, for all that is reckoned of a case
     first, last = F.lit(context.publish_days.start), F.lit(context.publish_days.last)
     occurred_on = F.to_date(F.col("occurred_at"))
     candidates = (

@@ -17,6 +17,9 @@ _LOGGING = Path(__file__).with_name("log4j2.properties")
 # Halve the CPU of a short cold session; in a long warm one they cost 1.6 times.
 _SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
+# Nobody waits for a pause of Spark's, and Java's default marks all the time beside the work.
+_LONG_LIVED = "-XX:+UseParallelGC"
+
 
 def session_config(
     jars: Iterable[Path],
@@ -79,4 +82,4 @@ def _local_and_quiet() -> dict[str, str]:
 
 def _java_options(*, short_lived: bool) -> str:
     options = f'-Duser.timezone=UTC "-Dlog4j2.configurationFile={_LOGGING.as_uri()}"'
-    return f"{options} {_SHORT_LIVED}" if short_lived else options
+    return f"{options} {_SHORT_LIVED if short_lived else _LONG_LIVED}"
