@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from time import time
 
@@ -26,6 +26,7 @@ from backfill_platform_tests.scenarios.dagster_client import DagsterClient
 from backfill_platform_tests.scenarios.running_up import POLICIES, free_ports
 from benchmarks.pipeline.launched import launch
 from benchmarks.pipeline.shapes import Shape
+from benchmarks.pipeline.taken import Taken
 from benchmarks.pipeline.usage import watched
 
 HOST, START_SECONDS = "127.0.0.1", 180.0
@@ -53,27 +54,6 @@ class Contest:
 
     def home(self, who: str, number: int) -> Path:
         return self.folder / f"{'-'.join(who.replace(',', '').split())}-{number}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
-    who: str
-    seconds: float
-    cpu_seconds: float
-    peak_gigabytes: float
-    warehouse: Path
-    waited: float = 0.0  # by Dagster's daemon, between its ticks; not among the seconds
-    starting: float = 0.0  # of the seconds: until the processes of runs were at work
-    is_whole: bool = True  # and not reckoned up from some of the days
-
-    def times(self, factor: float) -> "Taken":
-        return replace(
-            self,
-            seconds=self.seconds * factor,
-            cpu_seconds=self.cpu_seconds * factor,
-            starting=self.starting * factor,
-            is_whole=False,
-        )
 
 
 def raw(
@@ -144,9 +124,11 @@ class Place:
 
 
 @contextmanager
-def our_dagster(home: Path, landing: Path, spark: Spark | None) -> Iterator[Place]:
+def our_dagster(
+    home: Path, landing: Path, spark: Spark | None, policy: Path = POLICIES / "nobody.yaml"
+) -> Iterator[Place]:
     """What `backfill up` starts, over a home of its own."""
-    settings = _settings(home, landing, spark)
+    settings = _settings(home, landing, spark, policy)
     settings.dagster_storage.mkdir(parents=True, exist_ok=True)
     migrate(settings.ledger_url)
     port, _ = free_ports()
@@ -160,7 +142,7 @@ def plain_dagster(
     home: Path, landing: Path, spark: Spark | None, attribute: str
 ) -> Iterator[Place]:
     """With the instance that Dagster makes where nobody configures one."""
-    settings = _settings(home, landing, spark)
+    settings = _settings(home, landing, spark, POLICIES / "nobody.yaml")
     settings.home.mkdir(parents=True)
     (settings.home / "dagster.yaml").write_text("telemetry:\n  enabled: false\n", encoding="utf-8")
     port, _ = free_ports()
@@ -173,11 +155,11 @@ def plain_dagster(
         yield place
 
 
-def _settings(home: Path, landing: Path, spark: Spark | None) -> Settings:
+def _settings(home: Path, landing: Path, spark: Spark | None, policy: Path) -> Settings:
     return load_settings(
         home=home,
         landing=landing,
-        governance=POLICIES / "nobody.yaml",
+        governance=policy,
         spark_remote=spark.remote if spark else "",
         # Spelled out, because this process has entered the environment of another home.
         ledger_url=f"sqlite:///{home / 'ledger.db'}",

@@ -2,15 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as arrow
 from deltalake import DeltaTable
 
-from benchmarks.pipeline.raw import DAY_COLUMNS
+from backfill_platform.enforcement.catalog import TABLES
+from benchmarks.pipeline.taken import Taken
 
-if TYPE_CHECKING:
-    from benchmarks.pipeline.contest import Taken
+KEYS = {spec.full_name: spec.keys for spec in TABLES}
 
 _LINEAGE = frozenset(
     {
@@ -23,9 +22,9 @@ _LINEAGE = frozenset(
 )
 
 
-def refuse_different(taken: Sequence["Taken"]) -> None:
+def refuse_different(taken: Sequence[Taken]) -> None:
     """Row for row, but for the columns that say who has written a row."""
-    for table in DAY_COLUMNS:
+    for table in KEYS:
         first, *others = taken
         expected = _rows(first.warehouse, table)
         for other in others:
@@ -34,7 +33,8 @@ def refuse_different(taken: Sequence["Taken"]) -> None:
 
 
 def _rows(warehouse: Path, table: str) -> arrow.Table:
-    rows = DeltaTable(str(warehouse.joinpath(*table.split(".")))).to_pyarrow_table()
-    columns = sorted(set(rows.column_names) - _LINEAGE)
-    order = [(name, "ascending") for name in columns]
-    return rows.select(columns).sort_by(order).combine_chunks()
+    """A table says of its columns that they hold no null, or does not: that is nothing of a row."""
+    held = DeltaTable(str(warehouse.joinpath(*table.split(".")))).to_pyarrow_table()
+    rows = held.select(sorted(set(held.column_names) - _LINEAGE))
+    nullable = arrow.schema([field.with_nullable(True) for field in rows.schema])
+    return rows.cast(nullable).sort_by([(name, "ascending") for name in KEYS[table]])

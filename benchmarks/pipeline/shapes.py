@@ -25,4 +25,5 @@ class Shape:
 FEW_BIG = Shape(name="few-big", days=10, events_a_day=200_000)
 MONTH_BIG = Shape(name="month-big", days=30, events_a_day=200_000)
 MANY_SMALL = Shape(name="many-small", days=90, events_a_day=2_000)
-SHAPES = {one.name: one for one in (FEW_BIG, MONTH_BIG, MANY_SMALL)}
+LITTLE_CHANGED = Shape(name="little-changed", days=90, events_a_day=20_000)
+SHAPES = {one.name: one for one in (FEW_BIG, MONTH_BIG, MANY_SMALL, LITTLE_CHANGED)}

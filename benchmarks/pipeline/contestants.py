@@ -1,0 +1,105 @@
+"""Everybody who takes part, by name. A generator yields a `Taken` for each round that counts."""
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+
+from backfill_platform.orchestration import tags
+from benchmarks.pipeline.contest import (
+    OUR_ASSETS,
+    PLAIN_ASSETS,
+    Contest,
+    Spark,
+    launched,
+    our_dagster,
+    plain_dagster,
+    raw,
+    warm_spark,
+)
+from benchmarks.pipeline.restated import restated
+from benchmarks.pipeline.shapes import LITTLE_CHANGED, Shape
+from benchmarks.pipeline.taken import RAW, RAW_COLD, Taken
+
+REASON = {tags.REASON: "a benchmark"}
+
+Contestant = Callable[[Contest], Iterator[Taken]]
+
+
+def contestants_at(shape: Shape) -> tuple[str, ...]:
+    """Where little changes, nobody else is asked what all of it takes."""
+    if shape == LITTLE_CHANGED:
+        return ("raw", "again")
+    return tuple(name for name in CONTESTANTS if name != "again")
+
+
+def _raw_warm(contest: Contest) -> Iterator[Taken]:
+    yield from raw(RAW, contest, rounds=contest.rounds + 1)
+
+
+def _raw_cold(contest: Contest) -> Iterator[Taken]:
+    for number in range(contest.rounds):
+        yield from raw(RAW_COLD, contest, rounds=1, folder=f"raw-cold-{number}")
+
+
+def _day_after_day(contest: Contest) -> Iterator[Taken]:
+    """Once: it takes minutes."""
+    yield from raw("a loop over days, warm", contest, rounds=2, by_day=True, folder="by-day")
+
+
+def _ours(contest: Contest) -> Iterator[Taken]:
+    with warm_spark(contest.folder) as spark:
+        rounds = _our_rounds("platform, warm", contest, contest.rounds + 1, spark)
+        yield from islice(rounds, 1, None)
+
+
+def _ours_cold(contest: Contest) -> Iterator[Taken]:
+    yield from _our_rounds("platform, cold", contest, contest.rounds, None)
+
+
+def _our_rounds(who: str, contest: Contest, rounds: int, spark: Spark | None) -> Iterator[Taken]:
+    """Each in a home of its own: done again in the same, it would be a restatement."""
+    for number in range(rounds):
+        with our_dagster(contest.home(who, number), contest.landing, spark) as place:
+            yield launched(who, place, OUR_ASSETS, contest.shape.range, REASON)
+
+
+def _again(contest: Contest) -> Iterator[Taken]:
+    with warm_spark(contest.folder) as spark:
+        yield from restated(contest, spark, REASON)
+
+
+def _plain(contest: Contest) -> Iterator[Taken]:
+    with warm_spark(contest.folder) as spark:
+        own = _plain_rounds("plain Dagster, one run, warm", contest, contest.rounds + 1, spark)
+        yield from islice(own, 1, None)
+
+
+def _plain_cold(contest: Contest) -> Iterator[Taken]:
+    yield from _plain_rounds("plain Dagster, one run, cold", contest, contest.rounds, None)
+
+
+def _plain_rounds(who: str, contest: Contest, rounds: int, spark: Spark | None) -> Iterator[Taken]:
+    with plain_dagster(contest.home(who, 0), contest.landing, spark, "range_run") as place:
+        for _ in range(rounds):
+            yield launched(who, place, PLAIN_ASSETS, contest.shape.range, {})
+
+
+def _run_per_day(contest: Contest) -> Iterator[Taken]:
+    """Of a few days and once, reckoned up to all: it would take an hour."""
+    who = f"plain Dagster, a run per day (of {len(contest.few_days)}), cold"
+    home = contest.home("run-per-day", 0)
+    with plain_dagster(home, contest.landing, None, "run_per_day") as place:
+        found = launched(who, place, PLAIN_ASSETS, contest.few_days, {})
+    yield found.times(contest.shape.days / len(contest.few_days))
+
+
+CONTESTANTS: Mapping[str, Contestant] = {
+    "raw-cold": _raw_cold,
+    "raw": _raw_warm,
+    "by-day": _day_after_day,
+    "plain-cold": _plain_cold,
+    "plain": _plain,
+    "ours-cold": _ours_cold,
+    "ours": _ours,
+    "again": _again,
+    "run-per-day": _run_per_day,
+}
