@@ -50,7 +50,7 @@ def test_some_weeks_end_on_thursday() -> None:
 @pytest.mark.parametrize("code", JURISDICTIONS)
 def test_one_offset_dates_every_hour_of_a_utc_day(code: str) -> None:
     place = CALENDAR.jurisdictions[code]
-    offsets = build_table(CALENDAR, place, place.time_zone).utc_offset_seconds
+    offsets = build_table(CALENDAR, place, place.time_zone)["utc_offset_seconds"]
     start = datetime(2024, 1, 1, tzinfo=UTC)
     instants = [start + timedelta(minutes=30 * n) for n in range(2 * 24 * 1000)]
     found = [(int(at.timestamp()) + offsets[(at - start).days]) // DAY_SECONDS for at in instants]
@@ -62,4 +62,4 @@ def test_a_day_without_midnight_begins_when_clocks_change() -> None:
     cairo = CALENDAR.jurisdictions["EG-CA"]
     table = build_table(CALENDAR, cairo, cairo.time_zone)
     # Clocks went from 23:59:59 on 24 April to 01:00 on the 25th, at 22:00 UTC.
-    assert int(datetime(2025, 4, 24, 22, tzinfo=UTC).timestamp()) in table.due_seconds
+    assert int(datetime(2025, 4, 24, 22, tzinfo=UTC).timestamp()) in table["due_seconds"]

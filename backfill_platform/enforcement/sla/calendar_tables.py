@@ -6,9 +6,9 @@ Days count from 1970-01-01, and an array begins with the calendar's first day.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import accumulate
+from typing import TypedDict
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
@@ -25,8 +25,7 @@ DAY_SECONDS = 86_400
 ZoneOf = Callable[[Jurisdiction], str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CalendarTable:
+class CalendarTable(TypedDict):
     """What the rule looks up for one jurisdiction."""
 
     jurisdiction: str
@@ -63,7 +62,7 @@ def calendar_frame(
     A lookup is then one array access within generated code; the arrays are never copied.
     """
     rows = [
-        asdict(build_table(calendar, jurisdiction, zone_of(jurisdiction)))
+        build_table(calendar, jurisdiction, zone_of(jurisdiction))
         for jurisdiction in calendar.jurisdictions.values()
     ]
     return F.broadcast(spark.createDataFrame(pa.Table.from_pylist(rows, schema=_SCHEMA)))

@@ -15,7 +15,9 @@ from datetime import date, datetime
 from backfill_platform.domain.errors import BackfillError
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.intents import Intent
+from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.manifests import InputType, Manifest
+from backfill_platform.domain.measurements import Content, content_by_day
 from backfill_platform.domain.modes import ExecutionMode, Knowledge, RunKind
 from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.domain.runs import PublicationFact, PublicationRecord, RunRecord
@@ -148,15 +150,35 @@ def _has_read_otherwise(manifest: Manifest, change: _Change, day: date) -> bool:
 def _uncovered(
     platform: Platform, change: _Change, table: str, outdated: Sequence[date]
 ) -> PartitionSet | None:
-    """Without what an unfinished run reads anew anyway, in units that are computed whole."""
+    """Without what other runs read anew anyway or have read anew already, in units that are
+    computed whole."""
     spec, left = platform.catalog.tables[table], set(outdated)
-    for one in platform.ledger.runs_in_flight(table, platform.clock()) if left else ():
-        manifest = read_manifest(platform.ledger.run(one.run_id))
-        left -= {
-            day for day in left & set(one.days) if not _has_read_otherwise(manifest, change, day)
-        }
+    for manifest, days in _others(platform, change, table) if left else ():
+        left -= {day for day in left & days if not _has_read_otherwise(manifest, change, day)}
     whole = {day for one in left for day in DayRange.of_day(one).widen_to(spec.boundary)}
     return PartitionSet.of_days(whole) if whole else None
+
+
+def _others(
+    platform: Platform, change: _Change, table: str
+) -> Iterator[tuple[Manifest, frozenset[date]]]:
+    """Unfinished runs, and those of the same launch, with the days that they answer for."""
+    for one in platform.ledger.runs_in_flight(table, platform.clock()):
+        yield read_manifest(platform.ledger.run(one.run_id)), frozenset(one.days)
+    group, published = change.run.group_id, {RunState.PUBLISHED}
+    for record in platform.ledger.runs(table, group=group, states=published):
+        manifest = read_manifest(record)
+        yield manifest, _came_out_as_shown(platform, manifest)
+
+
+def _came_out_as_shown(platform: Platform, manifest: Manifest) -> frozenset[date]:
+    """What a run computes and finds to be what is accepted, the earlier run goes on showing."""
+    days = manifest.target.partitions
+    accepted = platform.ledger.accepted(manifest.target.table, days)
+    found = content_by_day(platform.ledger.measurements(manifest.run_id, days.span), days)
+    return frozenset(
+        day for day, one in accepted.items() if found[day] == Content(one.row_count, one.checksum)
+    )
 
 
 def _intent(change: _Change, table: str, days: PartitionSet) -> Intent:

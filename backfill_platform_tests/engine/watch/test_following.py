@@ -6,7 +6,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from backfill_platform.domain.identity import RunId
+from backfill_platform.domain.identity import GroupId, RunId
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.modes import ExecutionMode, Knowledge, PublishMode, RunKind
@@ -26,6 +26,8 @@ from backfill_platform_tests.readings import BRONZE, SILVER, START, week
 DAYS = week()
 MIDDLE = DayRange.of_day(START + timedelta(days=3))  # silver reads a day before and one after
 AROUND = MIDDLE.widen(before_days=1, after_days=1)
+
+LAUNCH = GroupId("one-launch")
 
 Publish = Callable[..., Manifest]
 
@@ -100,6 +102,23 @@ def test_what_was_restated_is_up_to_date(platform, below, publish) -> None:
     changed = publish(BRONZE, MIDDLE, "b")
     publish(SILVER, AROUND, "2")
     assert follow_run(platform, changed.run_id) == Followed(planned=(), waits=())
+
+
+def test_what_the_same_launch_computed_anew_and_found_equal_is_up_to_date(
+    platform, below, publish
+) -> None:
+    changed = publish(BRONZE, MIDDLE, "b", group_id=LAUNCH)
+    publish(SILVER, AROUND, "1", group_id=LAUNCH)
+    assert follow_run(platform, changed.run_id) == Followed(planned=(), waits=())
+
+
+def test_what_the_same_launch_computed_before_the_change_is_restated(
+    platform, below, publish
+) -> None:
+    publish(SILVER, AROUND, "1", group_id=LAUNCH)
+    changed = publish(BRONZE, MIDDLE, "b", group_id=LAUNCH)
+    followed = follow_run(platform, changed.run_id)
+    assert restated(platform, followed) == [PartitionSet.of_range(AROUND)]
 
 
 def test_only_days_that_are_accepted_below_are_restated(platform, publish) -> None:
