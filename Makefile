@@ -62,8 +62,9 @@ fmt: $(STAMP) ## format, and repair what ruff can repair
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 
-bench: setup ## measure ratios side by side
+bench: setup ## measure ratios side by side, and compare them with the recorded ones (two hours)
 	@$(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks.pipeline
 
 lock: $(STAMP) ## resolve the requirements again into the lock files
 	@$(COMPILE) --allow-unsafe requirements-build.in -o requirements-build.lock
