@@ -37,6 +37,14 @@ OUR_ASSETS = tuple(
     for prefix in ("staging/", "")
 )
 
+_PLAIN_INSTANCE = """
+telemetry:
+  enabled: false
+concurrency:
+  runs:
+    max_concurrent_runs: 1
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contest:
@@ -141,10 +149,11 @@ def our_dagster(
 def plain_dagster(
     home: Path, landing: Path, spark: Spark | None, attribute: str
 ) -> Iterator[Place]:
-    """With the instance that Dagster makes where nobody configures one."""
+    """With the instance that Dagster makes where nobody configures one, but for one run at a time:
+    runs of several days at once would all make the same tables, and fail."""
     settings = _settings(home, landing, spark, POLICIES / "nobody.yaml")
     settings.home.mkdir(parents=True)
-    (settings.home / "dagster.yaml").write_text("telemetry:\n  enabled: false\n", encoding="utf-8")
+    (settings.home / "dagster.yaml").write_text(_PLAIN_INSTANCE, encoding="utf-8")
     port, _ = free_ports()
     command = [
         *(sys.executable, "-m", "dagster", "dev"),
