@@ -64,6 +64,9 @@ def _sizes(driver_memory: str, cores: int) -> dict[str, str]:
         "spark.sql.shuffle.partitions": str(cores),
         # 100 by default, fewer than one run of three tables has: then each compiles all of it anew.
         "spark.sql.codegen.cache.maxEntries": "4000",
+        # By default each session of a warm Spark compiles all of it once more, for files of its own
+        # that somebody might bring along. Nobody does; settings and views stay a session's own.
+        "spark.sql.artifact.isolation.enabled": "false",
         # VACUUM lists folders with as many tasks as this, and 10000 by default.
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(cores),
     }
