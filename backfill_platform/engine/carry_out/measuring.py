@@ -1,9 +1,6 @@
 """Takes the figures of what a chunk has staged, from what was written and not what was meant, and
 of what its inputs say it has to be."""
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -15,7 +12,6 @@ from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.privacy import Protection
 from backfill_platform.domain.transforms import Frames
 from backfill_platform.engine.carry_out.day_facts import with_day_facts
-from backfill_platform.engine.carry_out.parts import Part
 from backfill_platform.engine.platform import Platform
 from backfill_platform.executor.staging import chunk_context
 from backfill_platform.lakehouse.reading import read_latest
@@ -28,8 +24,6 @@ from backfill_platform.validator.measure_plan import (
 )
 from backfill_platform.validator.measure_source import measure_source
 from backfill_platform.validator.relations import InputDays, Related, find_related
-
-CountInputs = Callable[[], tuple[SourceMeasurement, ...]]
 
 
 def measure_chunk(
@@ -52,29 +46,6 @@ def refuse_measures(platform: Platform, spark: SparkSession, manifest: Manifest)
     plan = measure_plan(platform, manifest, NOTHING_TO_PROTECT)
     staged = replace(plan.contract, columns=(*plan.contract.columns, *LINEAGE_COLUMNS))
     check_measures(spark.createDataFrame([], spark_schema(staged)), plan)
-
-
-@contextmanager
-def counting_inputs(
-    platform: Platform, manifest: Manifest, parts: Sequence[Part], protection: Protection
-) -> Iterator[CountInputs]:
-    """Begins to count while something else is measured, for each waits for Spark more than it
-    works. Whoever is interrupted does not wait for it."""
-    beside = ThreadPoolExecutor(max_workers=1)
-    try:
-        yield beside.submit(count_inputs, platform, manifest, parts, protection).result
-    finally:
-        beside.shutdown(wait=False, cancel_futures=True)
-
-
-def count_inputs(
-    platform: Platform, manifest: Manifest, parts: Sequence[Part], protection: Protection
-) -> tuple[SourceMeasurement, ...]:
-    return tuple(
-        measured
-        for part in parts
-        for measured in measure_inputs(platform, manifest, part.days, part.frames, protection)
-    )
 
 
 def measure_inputs(

@@ -3,13 +3,12 @@
 The verdicts are stored and not acted upon: whoever publishes reads them again.
 """
 
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 
 from pyspark.sql import SparkSession
 
-from backfill_platform.domain.chunks import ChunkCounts, ChunkDone, ChunkRecord, ClaimedChunk
+from backfill_platform.domain.chunks import ChunkCounts, ChunkDone, ClaimedChunk
 from backfill_platform.domain.errors import ChunkRefused, LostRace
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import ChunkStatus
@@ -26,12 +25,7 @@ from backfill_platform.engine.carry_out.deployment import pinned_transform
 from backfill_platform.engine.carry_out.examining import examine_first
 from backfill_platform.engine.carry_out.judging import judge_chunk
 from backfill_platform.engine.carry_out.leases import kept_lease
-from backfill_platform.engine.carry_out.measuring import (
-    CountInputs,
-    count_inputs,
-    counting_inputs,
-    measure_chunk,
-)
+from backfill_platform.engine.carry_out.measuring import measure_chunk
 from backfill_platform.engine.carry_out.pacing import (
     cost_of_rows,
     hold_chunk,
@@ -122,8 +116,7 @@ def _stage(
             return _recall(platform, manifest, days)
         case ChunkDone(chunk=chunk):  # a former attempt died between measuring and judging
             parts = computed_parts(platform, start_spark, manifest, days, protection)
-            counted = partial(count_inputs, platform, manifest, parts, protection)
-            return _judged(platform, chunk, manifest, parts, counted, protection)
+            return _judged(platform, manifest, days, parts, chunk.fencing_token, protection)
         case ClaimedChunk() as claim:
             note(platform, "chunk_claimed", attempt=claim.attempt, worker=platform.worker)
             return _work(platform, start_spark, manifest, transform, claim, protection)
@@ -144,19 +137,16 @@ def _work(
         parts = computed_parts(platform, start_spark, manifest, days, protection)
         if parts:
             examine_first(platform, manifest, transform, parts[0].frames, parts[0].days)
-        with ExitStack() as beside:
-            with kept_lease(platform, manifest.run_id, claim):
-                written = _compute(platform, manifest, transform, parts, protection)
-                for merged in written.merged:
-                    keep_merge(platform, manifest.run_id, claim, merged.counts())
-                note(platform, "chunk_written", seconds=written.seconds)
-                inputs = counting_inputs(platform, manifest, parts, protection)
-                counted = beside.enter_context(inputs)
-                computed = _measure(platform, start_spark, manifest, parts, protection)
-                _note_measured(platform, computed)
-                hold_chunk(platform, manifest)
-            _finish(platform, manifest, claim, computed, written)
-            return _judged(platform, claim, manifest, parts, counted, protection)
+        with kept_lease(platform, manifest.run_id, claim):
+            written = _compute(platform, manifest, transform, parts, protection)
+            for merged in written.merged:
+                keep_merge(platform, manifest.run_id, claim, merged.counts())
+            note(platform, "chunk_written", seconds=written.seconds)
+            computed = _measure(platform, start_spark, manifest, parts, protection)
+            _note_measured(platform, computed)
+            hold_chunk(platform, manifest)
+        _finish(platform, manifest, claim, computed, written)
+        return _judged(platform, manifest, days, parts, claim.fencing_token, protection)
     except BaseException as failure:
         _give_back(platform, manifest, claim, _cause(failure))
         note_failure(platform, "chunk_failed", failure)
@@ -268,14 +258,13 @@ def _note_measured(platform: Platform, staged: tuple[PartitionMeasurement, ...])
 
 def _judged(
     platform: Platform,
-    chunk: ClaimedChunk | ChunkRecord,
     manifest: Manifest,
+    days: DayRange,
     parts: tuple[Part, ...],
-    counted: CountInputs,
+    fencing_token: int,
     protection: Protection,
 ) -> StagedChunk:
-    days, token = chunk.days, chunk.fencing_token
-    judge_chunk(platform, manifest, days, parts, counted, token, protection)
+    judge_chunk(platform, manifest, days, parts, fencing_token, protection)
     return _recall(platform, manifest, days)
 
 
