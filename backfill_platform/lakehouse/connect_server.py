@@ -1,15 +1,20 @@
-"""A warm Spark for every run: the Spark Connect server that pyspark brings, on localhost only.
+"""A warm Spark for every run: Spark Connect, on localhost only.
 
 Starting Spark takes longer than most chunks. The server pays for it once; a new run's process then
 answers its first Delta query in about a second.
+
+It is an ordinary session with Connect as a plugin. The server class that Spark brings gives each
+session class loaders of its own, whatever is configured, and then every run compiles all of its
+plans again, and Java begins anew to find out which of that is worth a compiler's time.
 """
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pyspark
 
-SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
+_PLUGIN = "org.apache.spark.sql.connect.SparkConnectPlugin"
 
 
 def connect_server_command(
@@ -17,13 +22,15 @@ def connect_server_command(
 ) -> list[str]:
     settings = {
         **config,
+        "spark.plugins": _PLUGIN,
         "spark.connect.grpc.binding.address": host,
         "spark.connect.grpc.binding.port": str(port),
+        "spark.pyspark.driver.python": sys.executable,
     }
     spark_submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     return [
         str(spark_submit),
-        *("--master", master, "--class", SERVER),
+        *("--master", master),
         *(part for name, value in settings.items() for part in ("--conf", f"{name}={value}")),
-        "spark-internal",
+        str(Path(__file__).with_name("warm_session.py")),
     ]

@@ -3,13 +3,17 @@
 Of a table that keeps every version of its output the latest is read: what consumers saw then.
 """
 
+import json
 from datetime import date
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
+from backfill_platform.domain.errors import EngineUnavailable
 from backfill_platform.domain.partitions import DayRange, PartitionSet
+from backfill_platform.lakehouse.delta_tables import open_table, state_of
 from backfill_platform.lakehouse.latest import latest_frame
 
 
@@ -20,11 +24,24 @@ def read_pinned(
     return frame.where(within(partition_column, days))
 
 
-def read_latest(
-    spark: SparkSession, path: Path, partition_column: str, days: DayRange
-) -> DataFrame:
-    """For a run's own staging table only, which nobody else writes."""
-    return spark.read.format("delta").load(str(path)).where(within(partition_column, days))
+def read_own(spark: SparkSession, path: Path, days: DayRange) -> DataFrame:
+    """A table that one run alone writes: the files that its log names, which is looked at here and
+    not by Spark, as Delta would have it for every scan of a plan. A table of which files are not
+    all there is to know is not let in (`delta_protocol`)."""
+    table = open_table(path)
+    if table is None:
+        raise EngineUnavailable(f"{path}: there is no Delta table; check the storage")
+    schema = StructType.fromJson(json.loads(table.schema().to_json()))
+    held = state_of(table, path, PartitionSet.of_range(days)).files
+    files = [str(path / file.path) for of_day in held.values() for file in of_day]
+    if not files:
+        return spark.createDataFrame([], schema)
+    return (
+        spark.read.schema(schema)
+        .option("basePath", str(path))
+        .parquet(*files)
+        .select(*schema.names)  # Spark puts what partitions the table last
+    )
 
 
 def in_columns_of(rows: DataFrame, other: DataFrame) -> DataFrame:

@@ -66,6 +66,7 @@ def _sizes(driver_memory: str, cores: int) -> dict[str, str]:
         "spark.sql.codegen.cache.maxEntries": "4000",
         # By default each session of a warm Spark compiles all of it once more, for files of its own
         # that somebody might bring along. Nobody does; settings and views stay a session's own.
+        # `connect_server` sees to it that this is heeded.
         "spark.sql.artifact.isolation.enabled": "false",
         # VACUUM lists folders with as many tasks as this, and 10000 by default.
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(cores),

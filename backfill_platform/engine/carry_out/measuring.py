@@ -14,7 +14,7 @@ from backfill_platform.domain.transforms import Frames
 from backfill_platform.engine.carry_out.day_facts import with_day_facts
 from backfill_platform.engine.platform import Platform
 from backfill_platform.executor.staging import chunk_context
-from backfill_platform.lakehouse.reading import read_latest
+from backfill_platform.lakehouse.reading import read_own
 from backfill_platform.validator.contract import spark_schema
 from backfill_platform.validator.measure import check_measures, measure_staged
 from backfill_platform.validator.measure_plan import (
@@ -94,9 +94,4 @@ def staged_rows(
     platform: Platform, spark: SparkSession, manifest: Manifest, days: DayRange
 ) -> DataFrame:
     table = manifest.target.table
-    return read_latest(
-        spark,
-        platform.warehouse.staging_path(table, manifest.run_id),
-        platform.catalog.tables[table].partition_column,
-        days,
-    )
+    return read_own(spark, platform.warehouse.staging_path(table, manifest.run_id), days)

@@ -17,7 +17,7 @@ from backfill_platform.engine.carry_out.measuring import measure_plan, related_k
 from backfill_platform.engine.platform import Platform
 from backfill_platform.governance.privacy import private_columns
 from backfill_platform.lakehouse.delta_tables import open_table
-from backfill_platform.lakehouse.reading import read_latest
+from backfill_platform.lakehouse.reading import read_own
 from backfill_platform.validator.blame import Judged
 from backfill_platform.validator.failing import replace_failing, what_to_look_for
 from backfill_platform.validator.samples import SampledRows, sample_failing
@@ -64,4 +64,4 @@ def _rejects(
     path = platform.warehouse.rejects_path(table, manifest.run_id)
     if open_table(path) is None:
         return None
-    return read_latest(spark, path, platform.catalog.tables[table].partition_column, days)
+    return read_own(spark, path, days)
