@@ -32,7 +32,7 @@ hypothesis.settings.load_profile("project")
 
 
 _LEAD_RUNS = tuple(
-    f"backfill_platform_tests/{room}/" for room in ("cli", "engine", "orchestration", "scenarios")
+    f"backfill_platform_tests/{room}/" for room in ("cli", "engine", "orchestration")
 )
 _START_SPARK = {  # processes of their own
     "backfill_platform_tests/cli/test_life.py",
@@ -44,7 +44,7 @@ _START_SPARK = {  # processes of their own
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """`make test` runs those that lead whole runs through Spark in one process, and all others
-    beside it in another, which takes as long on two cores."""
+    beside it in another, which takes as long on two cores: scenarios are where there is room."""
     for item in items:
         wanted: Sequence[str] = getattr(item, "fixturenames", ())
         module = item.nodeid.partition("::")[0]

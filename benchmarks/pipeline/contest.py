@@ -30,6 +30,7 @@ from benchmarks.pipeline.taken import Taken
 from benchmarks.pipeline.usage import watched
 
 HOST, START_SECONDS = "127.0.0.1", 180.0
+NOBODY = POLICIES / "nobody.yaml"
 PLAIN_ASSETS = ("bronze", "silver", "gold")
 OUR_ASSETS = tuple(
     f"{prefix}{name}"
@@ -133,7 +134,7 @@ class Place:
 
 @contextmanager
 def our_dagster(
-    home: Path, landing: Path, spark: Spark | None, policy: Path = POLICIES / "nobody.yaml"
+    home: Path, landing: Path, spark: Spark | None, policy: Path = NOBODY
 ) -> Iterator[Place]:
     """What `backfill up` starts, over a home of its own."""
     settings = _settings(home, landing, spark, policy)
@@ -151,7 +152,7 @@ def plain_dagster(
 ) -> Iterator[Place]:
     """With the instance that Dagster makes where nobody configures one, but for one run at a time:
     runs of several days at once would all make the same tables, and fail."""
-    settings = _settings(home, landing, spark, POLICIES / "nobody.yaml")
+    settings = _settings(home, landing, spark, NOBODY)
     settings.home.mkdir(parents=True)
     (settings.home / "dagster.yaml").write_text(_PLAIN_INSTANCE, encoding="utf-8")
     port, _ = free_ports()

@@ -5,6 +5,7 @@ from itertools import islice
 
 from backfill_platform.orchestration import tags
 from benchmarks.pipeline.contest import (
+    NOBODY,
     OUR_ASSETS,
     PLAIN_ASSETS,
     Contest,
@@ -16,7 +17,7 @@ from benchmarks.pipeline.contest import (
     warm_spark,
 )
 from benchmarks.pipeline.restated import restated
-from benchmarks.pipeline.shapes import LITTLE_CHANGED, Shape
+from benchmarks.pipeline.shapes import LITTLE_CHANGED, MANY_SMALL, Shape
 from benchmarks.pipeline.taken import RAW, RAW_COLD, Taken
 
 REASON = {tags.REASON: "a benchmark"}
@@ -25,10 +26,12 @@ Contestant = Callable[[Contest], Iterator[Taken]]
 
 
 def contestants_at(shape: Shape) -> tuple[str, ...]:
-    """Where little changes, nobody else is asked what all of it takes."""
+    """Where little changes, nobody else is asked what all of it takes; and in chunks it is done
+    where there are days enough."""
     if shape == LITTLE_CHANGED:
         return ("raw", "again")
-    return tuple(name for name in CONTESTANTS if name != "again")
+    left_out = {"again"} if shape == MANY_SMALL else {"again", "chunks"}
+    return tuple(name for name in CONTESTANTS if name not in left_out)
 
 
 def _raw_warm(contest: Contest) -> Iterator[Taken]:
@@ -60,6 +63,22 @@ def _our_rounds(who: str, contest: Contest, rounds: int, spark: Spark | None) ->
     for number in range(rounds):
         with our_dagster(contest.home(who, number), contest.landing, spark) as place:
             yield launched(who, place, OUR_ASSETS, contest.shape.range, REASON)
+
+
+def _in_chunks(contest: Contest) -> Iterator[Taken]:
+    """Under policies that allow ever fewer partitions at once; the first warms up."""
+    days = contest.shape.days
+    with warm_spark(contest.folder) as spark:
+        for number, size in enumerate((days, days, days // 3, days // 9)):
+            policy = contest.folder / f"at-most-{size}.yaml"
+            allowed = f"limits: {{max_partitions_at_once: {size}}}\n"
+            policy.write_text(NOBODY.read_text(encoding="utf-8") + allowed, encoding="utf-8")
+            home = contest.home("in-chunks", number)
+            with our_dagster(home, contest.landing, spark, policy) as place:
+                who = f"platform in {days // size} chunks, warm"
+                found = launched(who, place, OUR_ASSETS, contest.shape.range, REASON)
+            if number:
+                yield found
 
 
 def _again(contest: Contest) -> Iterator[Taken]:
@@ -100,6 +119,7 @@ CONTESTANTS: Mapping[str, Contestant] = {
     "plain": _plain,
     "ours-cold": _ours_cold,
     "ours": _ours,
+    "chunks": _in_chunks,
     "again": _again,
     "run-per-day": _run_per_day,
 }
