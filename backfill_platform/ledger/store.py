@@ -438,6 +438,11 @@ class Ledger:
         with self._read() as connection:
             return _verdict_history.read_measured_days(connection, run_ids, days)
 
+    def measuring_runs(self, table: str, days: Iterable[date]) -> dict[RunId, set[date]]:
+        """Those that were published, in the order of their plans, and what each has measured."""
+        with self._read() as connection:
+            return _verdict_history.read_measuring_runs(connection, table, days)
+
     def newest_accepted(self, table: str) -> AcceptedPartition | None:
         """Of the last day that consumers see."""
         return self.all_newest_accepted((table,)).get(table)

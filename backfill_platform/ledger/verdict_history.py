@@ -6,12 +6,14 @@ older ones are in its evidence.
 
 from collections.abc import Collection, Iterable, Iterator
 from datetime import date, datetime
+from operator import attrgetter
 from typing import Any
 
 import sqlalchemy as sa
 
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.judgements import Judgement, MeasuredDay
+from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.verdicts import Gate, Outcome
 from backfill_platform.ledger.day_sets import conditions_on
 from backfill_platform.ledger.judgements import to_measurement
@@ -71,6 +73,27 @@ def read_measured_days(
             for row in connection.execute(chosen)
         )
     return tuple(found)
+
+
+def read_measuring_runs(
+    connection: sa.Connection, table: str, days: Iterable[date]
+) -> dict[RunId, set[date]]:
+    """Published runs, in the order of their plans, with the days that they have measured; also
+    those that came out as they were."""
+    chosen = (
+        sa.select(run.c.run_id, run.c.planned_at, partition_measurement.c.day)
+        .join(partition_measurement, partition_measurement.c.run_id == run.c.run_id)
+        .where(run.c.table_name == table, run.c.state == RunState.PUBLISHED.value)
+    )
+    rows = [
+        row
+        for of_days in conditions_on(partition_measurement.c.day, days)
+        for row in connection.execute(chosen.where(of_days))
+    ]
+    found: dict[RunId, set[date]] = {}
+    for row in sorted(rows, key=attrgetter("planned_at", "run_id")):
+        found.setdefault(row.run_id, set()).add(row.day)
+    return found
 
 
 def _of_table(

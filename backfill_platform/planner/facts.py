@@ -88,7 +88,7 @@ class FormerFacts:
     """What is accepted on the asked days, and what it was computed from."""
 
     manifests: Mapping[RunId, Manifest]
-    shown: Mapping[date, RunId]  # of days that still hold what this run left there, faultless
+    shown: Mapping[date, RunId]  # of days that hold, faultless, what this run computed last
     contents: Mapping[date, Content]
     tables: Mapping[str, ReadTable]
 

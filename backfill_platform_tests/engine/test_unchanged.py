@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 from deltalake import DeltaTable
+from pyspark.sql import functions as F
 
 from backfill_platform.domain.errors import ManifestDrifted, TargetMoved
 from backfill_platform.domain.lifecycle import RunState
@@ -95,6 +96,27 @@ def test_it_comes_out_as_if_all_had_been_computed(platform, published, run):
     assert every.computes_all
     assert staged_days(platform, every) == {*DAYS}
     assert outcome.changed == ()
+
+
+def in_thousands(frames, context):
+    """Of which small changes of the input change nothing."""
+    return total(frames, context).withColumn("total", F.expr("total div 1000"))
+
+
+def test_days_that_came_out_as_they_were_are_left_from_then_on(platform, run, monkeypatch):
+    spec = platform.catalog.tables[SILVER]
+    rough = replace(spec, transforms=(replace(spec.transforms[0], function=in_thousands),))
+    monkeypatch.setitem(platform.catalog.tables, SILVER, rough)
+    run(BRONZE, "load")
+    first, _ = run(SILVER, "totals")
+    land(platform.landing, [CHANGED], [("a", 10), ("b", 2)])
+    assert run(BRONZE, "late")[1].changed == (CHANGED,)
+    restated, outcome = run(SILVER, "restated")
+    assert (staged_days(platform, restated), outcome.changed) == ({*AROUND}, ())
+    computed_by = {first.run_id: {*DAYS} - {*AROUND}, restated.run_id: {*AROUND}}
+    for origin in ("again", "once more"):
+        left, _ = run(SILVER, origin)
+        assert {one.run_id: {*one.compared} for one in left.unchanged} == computed_by
 
 
 def test_other_code_or_configuration_computes_every_day(platform, published, plan):

@@ -7,11 +7,13 @@ from backfill_platform.domain.modes import ExecutionMode
 from backfill_platform.domain.verdicts import Gate, Outcome
 from backfill_platform.ledger.store import Ledger
 from backfill_platform_tests.ledger.samples import (
+    ALONG_THE_ROAD,
     TABLE,
     after,
     claimed,
     january,
     judged,
+    move,
     register,
     stage,
 )
@@ -61,3 +63,12 @@ def test_what_runs_measured_is_told_by_run_and_day(ledger: Ledger) -> None:
     found = ledger.measured_days(runs[:2], [FIRST])
     assert {(one.run_id, one.measured.day) for one in found} == {(run, FIRST) for run in runs[:2]}
     assert found[0].measured.measures == {"breached": 2}
+
+
+def test_published_runs_are_told_in_their_order_with_what_they_measured(ledger: Ledger) -> None:
+    first, second, _ = (judge(ledger, seconds) for seconds in (1, 2, 3))
+    other = judge(ledger, 4, table="gold.sla_breaches_daily")
+    for run_id in (second, first, other):
+        move(ledger, run_id, *ALONG_THE_ROAD)
+    found = ledger.measuring_runs(TABLE, [FIRST, date(2025, 3, 1)])
+    assert [*found.items()] == [(first, {FIRST}), (second, {FIRST})]

@@ -25,12 +25,13 @@ from benchmarks.pipeline.shapes import FEW_BIG, LITTLE_CHANGED, MANY_SMALL, SHAP
 from benchmarks.pipeline.taken import Rounds, Taken, limit_of, together
 
 _USUAL = (FEW_BIG, MANY_SMALL, LITTLE_CHANGED)
+_WIDE = 140  # also where it goes into a file
 _IMAGE = Path(__file__).parents[2] / "docs" / "images" / "pipeline.png"
 
 
 def main() -> None:
     given = _arguments()
-    console = Console(soft_wrap=True)
+    console = Console(soft_wrap=True, width=_WIDE)
     shapes = [SHAPES[name] for name in given.shapes] or _USUAL
     slower: list[str] = []
     for shape in shapes:

@@ -61,8 +61,9 @@ def faultless_days(
     platform: Platform, table: str, accepted: Mapping[date, AcceptedPartition]
 ) -> dict[date, RunId]:
     """Days that still hold all that a run had measured there, with every file, and of which no gate
-    had anything to say; by that run. What was let through with a fault is computed again, for its
-    failing rows and whatever was said of them belong to the run that shows them."""
+    had anything to say; by the run that computed them last, which may have found them as they were.
+    What was let through with a fault is computed again, for its failing rows and whatever was said
+    of them belong to the run that shows them."""
     held = days_still_held(platform, table, accepted)
     whole = _with_all_files(platform, table, held)
     contents = accepted_contents(accepted)
@@ -70,11 +71,31 @@ def faultless_days(
     for day, run_id in held.items():
         if run_id is not None and day in whole:
             by_run.setdefault(run_id, set()).add(day)
-    return {
+    shown = {
         day: run_id
         for run_id, days in sorted(by_run.items())
         for day in sorted(_faultless(platform, run_id, days, contents))
     }
+    return shown | _computed_since(platform, table, shown, contents)
+
+
+def _computed_since(
+    platform: Platform,
+    table: str,
+    shown: Mapping[date, RunId],
+    contents: Mapping[date, Content],
+) -> dict[date, RunId]:
+    """Whoever computed a day again and found the same has read what is there now, where the run
+    that shows it has not."""
+    found: dict[date, RunId] = {}
+    for run_id, measured in platform.ledger.measuring_runs(table, shown).items():
+        own = {day for day in measured if shown[day] == run_id}
+        found = {day: other for day, other in found.items() if day not in own}
+        others = measured - own
+        for manifest in _manifests(platform, [run_id] if others else []).values():
+            computed = others - manifest.unchanged_days
+            found |= dict.fromkeys(_faultless(platform, run_id, computed, contents), run_id)
+    return found
 
 
 def read_table(platform: Platform, table: str, days: Iterable[date]) -> ReadTable:
