@@ -68,9 +68,6 @@ def spark_settings(settings: Settings) -> dict[str, Any]:
 
 
 def local_spark_settings(settings: Settings) -> dict[str, Any]:
-    """A session of one run's own is always cold: it ends before a full compilation would pay."""
-    return session_config(
-        jar_paths(settings.cache_dir),
-        driver_memory=settings.spark_driver_memory,
-        short_lived=True,
-    )
+    """A session of one run's own is always cold. It is not called short-lived, because what is
+    saved on a run of seconds is lost several times over on one of minutes."""
+    return session_config(jar_paths(settings.cache_dir), driver_memory=settings.spark_driver_memory)

@@ -37,7 +37,7 @@ def _compute_gold(spark: SparkSession, days: DayRange) -> None:
 def _spark() -> SparkSession:
     if _SETTINGS.spark_remote:
         return SparkSession.builder.remote(_SETTINGS.spark_remote).getOrCreate()
-    return raw.start_spark(_SETTINGS, is_cold=True)
+    return raw.start_spark(_SETTINGS)
 
 
 def _asset(

@@ -70,13 +70,11 @@ def do_range(spark: SparkSession, landing: Path, warehouse: Path, days: DayRange
     compute_gold(spark, warehouse, days)
 
 
-def start_spark(settings: Settings, *, is_cold: bool) -> SparkSession:
+def start_spark(settings: Settings) -> SparkSession:
     """As the platform starts it, so that nobody wins by an option."""
     enter_project(settings)
     config = session_config(
-        jar_paths(settings.cache_dir),
-        driver_memory=settings.spark_driver_memory,
-        short_lived=is_cold,
+        jar_paths(settings.cache_dir), driver_memory=settings.spark_driver_memory
     )
     return start_local_session(config, name="raw")
 
@@ -134,7 +132,7 @@ def main() -> None:
     asked.add_argument("--by-day", action="store_true")
     given = asked.parse_args()
     days = DayRange.closed(given.first, given.last)
-    spark = start_spark(load_settings(), is_cold=given.rounds == 1)
+    spark = start_spark(load_settings())
     for number in range(given.rounds):
         warehouse = given.warehouses / str(number)
         done: list[str] = []
