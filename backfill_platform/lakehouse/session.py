@@ -18,7 +18,8 @@ _LOGGING = Path(__file__).with_name("log4j2.properties")
 # as long with them.
 _SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
-# For everything else. Nobody waits for a pause of Spark's, and Java's default marks all the time beside the work.
+# For everything else. Nobody waits for a pause of Spark's, and Java's default marks all the time
+# beside the work.
 _USUAL = "-XX:+UseParallelGC"
 
 
