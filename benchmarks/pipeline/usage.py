@@ -1,7 +1,7 @@
 """What a process and all below it take: processor time, and the most memory at any moment."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
@@ -12,30 +12,43 @@ LOOK_SECONDS = 2.0  # a look at gigabytes of a JVM takes a tenth of a second
 
 @dataclass
 class Usage:
-    """Of some trees of processes, from a moment on."""
+    """Of some trees of processes, from a moment on. What has ended counts with what it had taken
+    when it was seen last: nobody waits for the JVM of a run's own Spark."""
 
     roots: list[psutil.Process]
-    began_with: float = 0.0
     peak_bytes: int = 0
+    _began_with: float = 0.0
+    _seen: dict[tuple[int, float], float] = field(default_factory=dict)  # by process
     _stop: threading.Event = field(default_factory=threading.Event)
 
     @property
     def cpu_seconds(self) -> float:
-        return _cpu(self.roots) - self.began_with
+        return self._taken() - self._began_with
 
     @property
     def peak_gigabytes(self) -> float:
         return self.peak_bytes / 2**30
 
     def begin(self) -> None:
-        self.began_with, self.peak_bytes = _cpu(self.roots), 0
+        self._began_with, self.peak_bytes = self._taken(), 0
 
     def watch(self) -> None:
         while not self._stop.wait(LOOK_SECONDS):
+            self._look()
             self.peak_bytes = max(self.peak_bytes, _memory(self.roots))
 
     def stop(self) -> None:
         self._stop.set()
+
+    def _taken(self) -> float:
+        self._look()
+        return sum([*self._seen.values()])  # a copy: the other thread may be looking
+
+    def _look(self) -> None:
+        for process in _trees(self.roots):
+            with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
+                key = (process.pid, process.create_time())
+                self._seen[key] = float(sum(process.cpu_times()[:2]))
 
 
 @contextmanager
@@ -51,21 +64,12 @@ def watched(*roots: int) -> Iterator[Usage]:
         thread.join()
 
 
-def _cpu(roots: list[psutil.Process]) -> float:
-    """What has ended counts with whoever waited for it."""
-    return _sum(roots, lambda process: float(sum(process.cpu_times()[:4])))
-
-
 def _memory(roots: list[psutil.Process]) -> int:
     """Shared pages count once: by their proportional share."""
-    return int(_sum(roots, lambda process: float(process.memory_full_info().pss)))
-
-
-def _sum(roots: list[psutil.Process], of: Callable[[psutil.Process], float]) -> float:
-    total = 0.0
+    total = 0
     for process in _trees(roots):
         with suppress(psutil.NoSuchProcess, psutil.ZombieProcess, ProcessLookupError):
-            total += of(process)
+            total += process.memory_full_info().pss
     return total
 
 
