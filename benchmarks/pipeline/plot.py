@@ -12,7 +12,6 @@ from benchmarks.pipeline.taken import Rounds, limit_of
 
 _INCHES_WIDE, _INCHES_A_BAR, _INCHES_A_PANEL = 11.0, 0.32, 1.1
 _DOTS_PER_INCH = 80
-_TICKS = (0.1, 0.25, 0.5, 1, 2, 5, 10, 25)
 _OURS, _OTHERS = "tab:blue", "lightgrey"
 
 
@@ -28,17 +27,12 @@ def draw(recorded: ByShape, path: Path) -> None:
 
 
 def _draw_shape(panel: Axes, title: str, rounds: Mapping[str, Rounds]) -> None:
-    """Logarithmic: who starts a process a day is in another league."""
     times = {who: one.times(limit_of(who, rounds)) for who, one in rounds.items()}
     known = {who: found for who, found in times.items() if found}
     colours = [_OURS if who.startswith("platform") else _OTHERS for who in known]
     bars = panel.barh([*known], [*known.values()], color=colours)
     panel.bar_label(bars, fmt="%.2f", padding=3)
     panel.axvline(1, color="black", linewidth=0.8)
-    panel.set(xscale="log", title=title, xlabel="times the plain script, as warm or as cold")
-    panel.set_xticks(
-        [0.1, 0.25, 0.5, 1, 2, 5, 10, 25], ["0.1", "¼", "½", "1", "2", "5", "10", "25"]
-    )
-    panel.minorticks_off()
+    panel.set(title=title, xlabel="times the plain script, as warm or as cold")
     panel.invert_yaxis()
-    panel.margins(x=0.12)
+    panel.margins(x=0.1)
