@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pytest
+from pyspark.sql.connect.session import SparkSession
 
 from backfill_platform.domain.lifecycle import RunState
 from backfill_platform.domain.partitions import DayRange
@@ -84,6 +85,14 @@ def loaded_table(up: Up) -> TableState | None:
 
 def runs_of(up: Up, reason: str) -> dict[str, RunRecord]:
     return {run.table: run for run in up.platform.ledger.runs() if run.reason == reason}
+
+
+def test_runs_share_what_spark_has_compiled(up):
+    """Otherwise Spark gives each run class loaders of its own, and each compiles all of it anew."""
+    session = SparkSession(connection=f"sc://127.0.0.1:{up.ports[1]}")
+    isolated = session.conf.get("spark.sql.artifact.isolation.enabled")
+    session.client.close()
+    assert isolated == "false"
 
 
 def test_a_range_over_all_tables_lands_in_one_backfill(first_load):
