@@ -3,7 +3,7 @@
 A day is left as it is accepted where the run that computed it had the same code, configuration,
 distributions, reference data, deletion list, declarations and windows, where every input day in its
 window held then what it holds now (`read_alike`), and where the target still holds what that run
-left there.
+left there, or found there as it came out.
 
 Invariant: what cannot be proved is computed (test_what_differs_is_computed), and so is what is used
 as a whole: a month that a table may not cut is left whole or not at all
