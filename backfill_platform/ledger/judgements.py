@@ -4,7 +4,7 @@ Older ones are in the evidence. A verdict speaks of staged data: when a chunk is
 verdicts on what was there before are gone (test_staging_again_forgets_older_verdicts).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -99,9 +99,27 @@ def to_measurement(row: sa.Row[Any]) -> PartitionMeasurement:
 
 
 def read_verdicts(
-    connection: sa.Connection, run_id: RunId, days: Iterable[date] | None
+    connection: sa.Connection,
+    run_id: RunId,
+    days: Iterable[date] | None,
+    gates: Collection[Gate] | None = None,
 ) -> tuple[Verdict, ...]:
-    return tuple(map(_to_verdict, _read(connection, verdict, run_id, days)))
+    of_gates = () if gates is None else (verdict.c.gate.in_([gate.value for gate in gates]),)
+    return tuple(map(_to_verdict, _read(connection, verdict, run_id, days, *of_gates)))
+
+
+def read_outcomes(
+    connection: sa.Connection, run_id: RunId, days: Iterable[date]
+) -> dict[tuple[date, Gate], Outcome]:
+    """The verdicts without what they rest on, which is most of what there is to read."""
+    columns = (verdict.c.day, verdict.c.gate, verdict.c.outcome)
+    return {
+        (row.day, Gate(row.gate)): Outcome(row.outcome)
+        for of_days in conditions_on(verdict.c.day, days)
+        for row in connection.execute(
+            sa.select(*columns).where(verdict.c.run_id == run_id, of_days)
+        )
+    }
 
 
 def read_held_verdicts(connection: sa.Connection, run_id: RunId) -> tuple[Verdict, ...]:
@@ -239,12 +257,18 @@ def _measurement_columns(found: PartitionMeasurement) -> dict[str, Any]:
 
 
 def _read(
-    connection: sa.Connection, table: sa.Table, run_id: RunId, days: Iterable[date] | None
+    connection: sa.Connection,
+    table: sa.Table,
+    run_id: RunId,
+    days: Iterable[date] | None,
+    *also: sa.ColumnElement[bool],
 ) -> Iterator[sa.Row[Any]]:
     chosen = (sa.true(),) if days is None else conditions_on(table.c.day, days)
     for of_days in chosen:
         yield from connection.execute(
-            sa.select(table).where(table.c.run_id == run_id, of_days).order_by(*table.primary_key)
+            sa.select(table)
+            .where(table.c.run_id == run_id, of_days, *also)
+            .order_by(*table.primary_key)
         )
 
 

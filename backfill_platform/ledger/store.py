@@ -56,7 +56,7 @@ from backfill_platform.domain.runs import (
     RunInFlight,
     RunRecord,
 )
-from backfill_platform.domain.verdicts import Gate, Verdict
+from backfill_platform.domain.verdicts import Gate, Outcome, Verdict
 from backfill_platform.ledger import accepted as _accepted
 from backfill_platform.ledger import approvals as _approvals
 from backfill_platform.ledger import chunks as _chunks
@@ -416,9 +416,19 @@ class Ledger:
         with self._read() as connection:
             return _judgements.read_measurements(connection, run_id, days)
 
-    def verdicts(self, run_id: RunId, days: Iterable[date] | None = None) -> tuple[Verdict, ...]:
+    def verdicts(
+        self,
+        run_id: RunId,
+        days: Iterable[date] | None = None,
+        gates: Collection[Gate] | None = None,
+    ) -> tuple[Verdict, ...]:
         with self._read() as connection:
-            return _judgements.read_verdicts(connection, run_id, days)
+            return _judgements.read_verdicts(connection, run_id, days, gates)
+
+    def outcomes(self, run_id: RunId, days: Iterable[date]) -> dict[tuple[date, Gate], Outcome]:
+        """The verdicts, where nobody asks what they rest on."""
+        with self._read() as connection:
+            return _judgements.read_outcomes(connection, run_id, days)
 
     def judgements(
         self, table: str, days: Iterable[date], gates: Collection[Gate]

@@ -3,7 +3,7 @@ with those that were recorded last.
 
     python -m benchmarks.pipeline few-big --rounds 3 --only raw,ours
 
-A warm contestant's first round only warms up. Minutes for each contestant and round, and an hour
+A warm contestant's first rounds only warm up. Minutes for each contestant and round, and an hour
 and a half for all of it; nothing else should run meanwhile.
 """
 

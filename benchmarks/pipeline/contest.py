@@ -30,6 +30,7 @@ from benchmarks.pipeline.taken import Taken
 from benchmarks.pipeline.usage import watched
 
 HOST, START_SECONDS = "127.0.0.1", 180.0
+WARMING = 3  # rounds that do not count: Java goes on compiling for as long
 NOBODY = POLICIES / "nobody.yaml"
 PLAIN_ASSETS = ("bronze", "silver", "gold")
 OUR_ASSETS = tuple(
@@ -66,24 +67,30 @@ class Contest:
 
 
 def raw(
-    who: str, contest: Contest, *, rounds: int, by_day: bool = False, folder: str = "raw"
+    who: str,
+    contest: Contest,
+    *,
+    rounds: int,
+    warming: int = WARMING,
+    by_day: bool = False,
+    folder: str = "raw",
 ) -> Iterator[Taken]:
-    """One round is cold, and timed from the start of its process; of more, the first warms up."""
+    """Without rounds that warm it up, the first is timed from the start of its process."""
     days, warehouses = contest.shape.range, contest.folder / folder
     command = [
         *(sys.executable, "-m", "benchmarks.pipeline.raw", str(contest.landing), str(warehouses)),
-        *(str(days.start), str(days.last), "--rounds", str(rounds)),
+        *(str(days.start), str(days.last), "--rounds", str(warming + rounds)),
         *(["--by-day"] if by_day else []),
     ]
     began = time()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=PROJECT) as process:
         assert process.stdout is not None
         with watched(process.pid) as usage:
-            for number in range(rounds):
+            for number in range(warming + rounds):
                 usage.begin()
                 said = json.loads(process.stdout.readline() or _failed(command))
                 ended = time()
-                if number or rounds == 1:
+                if number >= warming:
                     yield Taken(
                         who=who,
                         seconds=ended - began,

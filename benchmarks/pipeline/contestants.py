@@ -8,6 +8,7 @@ from benchmarks.pipeline.contest import (
     NOBODY,
     OUR_ASSETS,
     PLAIN_ASSETS,
+    WARMING,
     Contest,
     Spark,
     launched,
@@ -35,23 +36,24 @@ def contestants_at(shape: Shape) -> tuple[str, ...]:
 
 
 def _raw_warm(contest: Contest) -> Iterator[Taken]:
-    yield from raw(RAW, contest, rounds=contest.rounds + 1)
+    yield from raw(RAW, contest, rounds=contest.rounds)
 
 
 def _raw_cold(contest: Contest) -> Iterator[Taken]:
     for number in range(contest.rounds):
-        yield from raw(RAW_COLD, contest, rounds=1, folder=f"raw-cold-{number}")
+        yield from raw(RAW_COLD, contest, rounds=1, warming=0, folder=f"raw-cold-{number}")
 
 
 def _day_after_day(contest: Contest) -> Iterator[Taken]:
     """Once: it takes minutes."""
-    yield from raw("a loop over days, warm", contest, rounds=2, by_day=True, folder="by-day")
+    who = "a loop over days, warm"
+    yield from raw(who, contest, rounds=1, warming=1, by_day=True, folder="by-day")
 
 
 def _ours(contest: Contest) -> Iterator[Taken]:
     with warm_spark(contest.folder) as spark:
-        rounds = _our_rounds("platform, warm", contest, contest.rounds + 1, spark)
-        yield from islice(rounds, 1, None)
+        rounds = _our_rounds("platform, warm", contest, WARMING + contest.rounds, spark)
+        yield from islice(rounds, WARMING, None)
 
 
 def _ours_cold(contest: Contest) -> Iterator[Taken]:
@@ -66,10 +68,10 @@ def _our_rounds(who: str, contest: Contest, rounds: int, spark: Spark | None) ->
 
 
 def _in_chunks(contest: Contest) -> Iterator[Taken]:
-    """Under policies that allow ever fewer partitions at once; the first warms up."""
+    """Under policies that allow ever fewer partitions at once."""
     days = contest.shape.days
     with warm_spark(contest.folder) as spark:
-        for number, size in enumerate((days, days, days // 3, days // 9)):
+        for number, size in enumerate((*[days] * WARMING, days, days // 3, days // 9)):
             policy = contest.folder / f"at-most-{size}.yaml"
             allowed = f"limits: {{max_partitions_at_once: {size}}}\n"
             policy.write_text(NOBODY.read_text(encoding="utf-8") + allowed, encoding="utf-8")
@@ -77,7 +79,7 @@ def _in_chunks(contest: Contest) -> Iterator[Taken]:
             with our_dagster(home, contest.landing, spark, policy) as place:
                 who = f"platform in {days // size} chunks, warm"
                 found = launched(who, place, OUR_ASSETS, contest.shape.range, REASON)
-            if number:
+            if number >= WARMING:
                 yield found
 
 
@@ -88,8 +90,9 @@ def _again(contest: Contest) -> Iterator[Taken]:
 
 def _plain(contest: Contest) -> Iterator[Taken]:
     with warm_spark(contest.folder) as spark:
-        own = _plain_rounds("plain Dagster, one run, warm", contest, contest.rounds + 1, spark)
-        yield from islice(own, 1, None)
+        rounds = WARMING + contest.rounds
+        own = _plain_rounds("plain Dagster, one run, warm", contest, rounds, spark)
+        yield from islice(own, WARMING, None)
 
 
 def _plain_cold(contest: Contest) -> Iterator[Taken]:

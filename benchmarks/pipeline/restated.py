@@ -19,6 +19,7 @@ from backfill_platform.enforcement.landing.files import day_folder
 from backfill_platform.orchestration import tags
 from benchmarks.pipeline.contest import (
     OUR_ASSETS,
+    WARMING,
     Contest,
     Place,
     Spark,
@@ -42,6 +43,8 @@ def restated(contest: Contest, spark: Spark, words: Mapping[str, str]) -> Iterat
             return replace(launched(who, place, OUR_ASSETS, days, given), is_whole=False)
 
         again("platform, warm")
+        for _ in range(WARMING - 1):
+            again(ALL, **{tags.COMPUTE_ALL: "true"})
         for number in range(contest.rounds):
             yield again(NOTHING)
             land_anew(landing, days.last, number)

@@ -113,7 +113,8 @@ def _stage(
     protection = run_protection(platform, manifest)
     match claim_chunk(platform, manifest, days):
         case ChunkDone(chunk=chunk) if chunk.status is not ChunkStatus.STAGED:
-            return _recall(platform, manifest, days)
+            verdicts = platform.ledger.verdicts(manifest.run_id, days)
+            return _staged(platform, manifest, days, verdicts)
         case ChunkDone(chunk=chunk):  # a former attempt died between measuring and judging
             parts = computed_parts(platform, start_spark, manifest, days, protection)
             return _judged(platform, manifest, days, parts, chunk.fencing_token, protection)
@@ -264,14 +265,16 @@ def _judged(
     fencing_token: int,
     protection: Protection,
 ) -> StagedChunk:
-    judge_chunk(platform, manifest, days, parts, fencing_token, protection)
-    return _recall(platform, manifest, days)
+    verdicts = judge_chunk(platform, manifest, days, parts, fencing_token, protection)
+    return _staged(platform, manifest, days, verdicts)
 
 
-def _recall(platform: Platform, manifest: Manifest, days: DayRange) -> StagedChunk:
+def _staged(
+    platform: Platform, manifest: Manifest, days: DayRange, verdicts: tuple[Verdict, ...]
+) -> StagedChunk:
     return StagedChunk(
         manifest=manifest,
         days=days,
         staged=platform.ledger.measurements(manifest.run_id, days),
-        verdicts=platform.ledger.verdicts(manifest.run_id, days),
+        verdicts=verdicts,
     )

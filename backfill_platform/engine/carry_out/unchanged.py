@@ -66,9 +66,8 @@ def with_left_reconciled(
 
 def _left_verdicts(platform: Platform, manifest: Manifest, days: DayRange) -> Iterator[Verdict]:
     for one in _left_of(manifest, days):
-        for verdict in platform.ledger.verdicts(one.run_id, one.days):
-            if verdict.gate is Gate.RECONCILED:
-                yield replace(verdict, found=f"{verdict.found}, as found by {one.run_id}")
+        for verdict in platform.ledger.verdicts(one.run_id, one.days, (Gate.RECONCILED,)):
+            yield replace(verdict, found=f"{verdict.found}, as found by {one.run_id}")
 
 
 def _left_of(manifest: Manifest, days: DayRange) -> tuple[UnchangedDays, ...]:
@@ -90,6 +89,7 @@ def _moved_days(
     span = DayRange.closed(asked[0], asked[-1]).widen_to(boundary)
     inputs = tuple(_as_it_is(platform, pinned, span) for pinned in manifest.inputs)
     tables = _read_tables(platform, manifest, span)
+    digests = {one.run_id: platform.ledger.run(one.run_id).manifest_digest for one in left}
     return tuple(
         day
         for one in left
@@ -98,7 +98,7 @@ def _moved_days(
         or digest
         != comparison_digest(
             DayRange.of_day(day).widen_to(boundary),
-            platform.ledger.run(one.run_id).manifest_digest,
+            digests[one.run_id],
             contents[day],
             inputs,
             tables,

@@ -18,7 +18,7 @@ from backfill_platform.domain.partitions import PartitionSet
 from backfill_platform.domain.publications import DataFile
 from backfill_platform.domain.runs import AcceptedPartition
 from backfill_platform.domain.tables import TableSpec
-from backfill_platform.domain.verdicts import Gate
+from backfill_platform.domain.verdicts import Gate, Outcome
 from backfill_platform.engine.loading import load_manifest
 from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.still_held import days_still_held
@@ -133,6 +133,8 @@ def _faultless(
     platform: Platform, run_id: RunId, days: set[date], contents: Mapping[date, Content]
 ) -> set[date]:
     measured = content_by_day(platform.ledger.measurements(run_id, days), days)
-    own = [one for one in platform.ledger.verdicts(run_id, days) if one.gate not in _COMPARING]
-    judged, faulty = {one.day for one in own}, {one.day for one in own if not one.has_passed}
+    outcomes = platform.ledger.outcomes(run_id, days).items()
+    own = [(day, outcome) for (day, gate), outcome in outcomes if gate not in _COMPARING]
+    judged = {day for day, _ in own}
+    faulty = {day for day, outcome in own if outcome is not Outcome.PASSED}
     return {day for day in (days & judged) - faulty if measured[day] == contents[day]}

@@ -12,7 +12,7 @@ from backfill_platform.domain.errors import ApprovalMissing, GateFailed
 from backfill_platform.domain.lifecycle import ChunkStatus
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.domain.partitions import PartitionSet
-from backfill_platform.domain.verdicts import Gate
+from backfill_platform.domain.verdicts import Gate, Outcome
 from backfill_platform.engine.carry_out.boundaries import refuse_cut, refuse_rollback
 from backfill_platform.engine.carry_out.pacing import refuse_stopped
 from backfill_platform.engine.carry_out.scopes import refuse_never_published, refuse_part
@@ -50,10 +50,14 @@ def refuse_unagreed(
 
 def _refuse_unless_validated(platform: Platform, manifest: Manifest, days: PartitionSet) -> None:
     run_id = manifest.run_id
-    verdicts = platform.ledger.verdicts(run_id, days)
-    let_through = {(verdict.day, verdict.gate) for verdict in verdicts if not verdict.is_refusal}
+    outcomes = platform.ledger.outcomes(run_id, days)
     gates = [Gate(gate) for gate in manifest.validation.gates]
-    missing = [(day, gate) for day in days for gate in gates if (day, gate) not in let_through]
+    missing = [
+        (day, gate)
+        for day in days
+        for gate in gates
+        if outcomes.get((day, gate), Outcome.FAILED) is Outcome.FAILED
+    ]
     if missing:
         day, gate = missing[0]
         raise GateFailed(
