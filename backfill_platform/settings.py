@@ -6,7 +6,6 @@ Child processes get the same answers: `child_environment` spells all of them out
 Finding Java, opening the ledger or starting Spark does not belong here.
 """
 
-import importlib.util
 import os
 import sys
 import time
@@ -124,7 +123,7 @@ def read_secret(name: str) -> str:
     return secret
 
 
-def child_environment(settings: Settings, *, java_home: Path) -> dict[str, str]:
+def child_environment(settings: Settings, *, java_home: Path, spark_home: Path) -> dict[str, str]:
     """What a child process must see, so that it works on the same data with the same Java. A secret
     is not written down again: it reaches a child as it reached us."""
     own = {
@@ -135,7 +134,7 @@ def child_environment(settings: Settings, *, java_home: Path) -> dict[str, str]:
     return own | {
         **dagster_environment(settings),
         "JAVA_HOME": str(java_home),
-        "SPARK_HOME": _spark_home(),
+        "SPARK_HOME": str(spark_home),
         "SPARK_LOCAL_IP": settings.host,
         "PYSPARK_PYTHON": sys.executable,
         "TZ": "UTC",
@@ -159,12 +158,6 @@ def enter_environment(environment: Mapping[str, str]) -> None:
 
 def _sqlite(path: Path) -> str:
     return f"sqlite:///{path}"
-
-
-def _spark_home() -> str:
-    """The one of this environment: another installation would load other jars."""
-    spec = importlib.util.find_spec("pyspark")
-    return str(Path(spec.origin).parent) if spec and spec.origin else ""
 
 
 def _sentence(invalid: ValidationError) -> str:

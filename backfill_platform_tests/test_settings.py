@@ -84,7 +84,7 @@ def test_the_impossible_is_refused(name: str, value: object) -> None:
 
 def test_a_child_reads_the_same_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = load_settings(home=tmp_path, spark_remote="sc://127.0.0.1:15002", connect_port=4000)
-    for name, value in child_environment(settings, java_home=tmp_path).items():
+    for name, value in child_environment(settings, java_home=tmp_path, spark_home=tmp_path).items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir("/")
 
@@ -94,7 +94,9 @@ def test_a_child_reads_the_same_settings(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_child_gets_the_java_that_was_found(tmp_path: Path) -> None:
-    environment = child_environment(load_settings(home=tmp_path), java_home=tmp_path / "java")
+    environment = child_environment(
+        load_settings(home=tmp_path), java_home=tmp_path / "java", spark_home=tmp_path / "spark"
+    )
 
     assert environment["JAVA_HOME"] == str(tmp_path / "java")
     assert environment["TZ"] == "UTC"
@@ -106,7 +108,7 @@ def test_a_password_is_neither_shown_nor_written_down_for_children(
     monkeypatch.setenv("BACKFILL_KAFKA_PASSWORD", "hunter2")
 
     settings = load_settings()
-    handed_on = child_environment(settings, java_home=tmp_path)
+    handed_on = child_environment(settings, java_home=tmp_path, spark_home=tmp_path)
 
     assert settings.kafka_password.get_secret_value() == "hunter2"
     assert "hunter2" not in f"{settings!r} {handed_on}"

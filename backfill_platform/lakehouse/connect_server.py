@@ -10,9 +10,8 @@ plans again, and Java begins anew to find out which of that is worth a compiler'
 
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 
-import pyspark
+from backfill_platform.lakehouse.submitting import submit_command
 
 _PLUGIN = "org.apache.spark.sql.connect.SparkConnectPlugin"
 
@@ -27,10 +26,4 @@ def connect_server_command(
         "spark.connect.grpc.binding.port": str(port),
         "spark.pyspark.driver.python": sys.executable,
     }
-    spark_submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-    return [
-        str(spark_submit),
-        *("--master", master),
-        *(part for name, value in settings.items() for part in ("--conf", f"{name}={value}")),
-        str(Path(__file__).with_name("warm_session.py")),
-    ]
+    return submit_command("warm_session.py", config=settings, master=master)

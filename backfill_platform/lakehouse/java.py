@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from backfill_platform.domain.errors import SetupIncomplete
+from backfill_platform.lakehouse.class_archive import class_archive
 from backfill_platform.lakehouse.files import write_atomically
 from backfill_platform.lakehouse.trust import machine_trust_store
 
@@ -31,6 +32,8 @@ done
 exec {command} "$@"
 """
 _VECTOR = "--add-modules=jdk.incubator.vector"
+# The launcher of Spark has another class path, and would be warned.
+_QUIETLY = "-Xlog:cds*=off"
 _GONE_SINCE_24 = "--add-opens=java.base/sun.security.action=ALL-UNNAMED"
 
 
@@ -55,9 +58,13 @@ def find_java(*, java_home: str, search_path: str) -> Java:
     )
 
 
+def home_of(java: Java, cache: Path) -> Path:
+    return cache / "java" / str(java.major)
+
+
 def provide_java_home(java: Java, cache: Path) -> Path:
     """A folder that serves as JAVA_HOME for Spark; written anew only when something has changed."""
-    home = cache / "java" / str(java.major)
+    home = home_of(java, cache)
     command = [str(java.executable), *_options(java, home)]
     dropped = f"{_VECTOR}|{_GONE_SINCE_24}" if java.major >= 24 else _VECTOR
     script = _SHIM.format(dropped=dropped, command=shlex.join(command))
@@ -66,6 +73,15 @@ def provide_java_home(java: Java, cache: Path) -> Path:
 
 
 def _options(java: Java, home: Path) -> tuple[str, ...]:
+    return (*_archived_classes(java, home), *_trusted(java, home))
+
+
+def _archived_classes(java: Java, home: Path) -> tuple[str, ...]:
+    archive = class_archive(java.executable, home)
+    return (f"-XX:SharedArchiveFile={archive}", _QUIETLY) if archive.is_file() else ()
+
+
+def _trusted(java: Java, home: Path) -> tuple[str, ...]:
     wheel = _wheel()
     if wheel is None or not wheel.samefile(java.executable):
         return ()

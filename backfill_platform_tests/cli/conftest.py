@@ -13,6 +13,7 @@ from backfill_platform.cli import main
 from backfill_platform.domain.manifests import Manifest
 from backfill_platform.engine.plan.planning import plan_run
 from backfill_platform.engine.platform import Platform
+from backfill_platform.lakehouse.submitting import spark_home
 from backfill_platform.settings import PROJECT, child_environment, load_settings
 from backfill_platform_tests.readings import BRONZE, week
 
@@ -53,7 +54,7 @@ def publish(call: Call, home: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
     """What the verb enters as its environment, and Dagster needs, is left again afterwards."""
     settings = load_settings()
     settings.dagster_storage.mkdir(exist_ok=True)
-    for name, value in child_environment(settings, java_home=home).items():
+    for name, value in child_environment(settings, java_home=home, spark_home=spark_home()).items():
         monkeypatch.setenv(name, value)
     return lambda *said: call("publish", *said)
 

@@ -72,15 +72,15 @@ def raw(
     *,
     rounds: int,
     warming: int = WARMING,
-    by_day: bool = False,
     folder: str = "raw",
+    options: Sequence[str] = (),
 ) -> Iterator[Taken]:
     """Without rounds that warm it up, the first is timed from the start of its process."""
     days, warehouses = contest.shape.range, contest.folder / folder
     command = [
         *(sys.executable, "-m", "benchmarks.pipeline.raw", str(contest.landing), str(warehouses)),
         *(str(days.start), str(days.last), "--rounds", str(warming + rounds)),
-        *(["--by-day"] if by_day else []),
+        *options,
     ]
     began = time()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=PROJECT) as process:

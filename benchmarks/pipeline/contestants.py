@@ -40,14 +40,24 @@ def _raw_warm(contest: Contest) -> Iterator[Taken]:
 
 
 def _raw_cold(contest: Contest) -> Iterator[Taken]:
+    yield from _raw_cold_rounds(RAW_COLD, contest)
+
+
+def _raw_cold_prepared(contest: Contest) -> Iterator[Taken]:
+    who = "raw with the platform's prepared classes, cold"
+    yield from _raw_cold_rounds(who, contest, "--classes-prepared")
+
+
+def _raw_cold_rounds(who: str, contest: Contest, *options: str) -> Iterator[Taken]:
     for number in range(contest.rounds):
-        yield from raw(RAW_COLD, contest, rounds=1, warming=0, folder=f"raw-cold-{number}")
+        folder = "-".join(["raw-cold", str(number), *options])
+        yield from raw(who, contest, rounds=1, warming=0, folder=folder, options=options)
 
 
 def _day_after_day(contest: Contest) -> Iterator[Taken]:
     """Once: it takes minutes."""
     who = "a loop over days, warm"
-    yield from raw(who, contest, rounds=1, warming=1, by_day=True, folder="by-day")
+    yield from raw(who, contest, rounds=1, warming=1, folder="by-day", options=["--by-day"])
 
 
 def _ours(contest: Contest) -> Iterator[Taken]:
@@ -116,6 +126,7 @@ def _run_per_day(contest: Contest) -> Iterator[Taken]:
 
 CONTESTANTS: Mapping[str, Contestant] = {
     "raw-cold": _raw_cold,
+    "raw-cold-prepared": _raw_cold_prepared,
     "raw": _raw_warm,
     "by-day": _day_after_day,
     "plain-cold": _plain_cold,

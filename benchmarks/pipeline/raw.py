@@ -2,7 +2,7 @@
 
 As a script it does the range again and again, each time into another folder, and says each time
 that it is done: the first time is cold, the others are warm. `--by-day` does what many do instead,
-one day after the other.
+one day after the other. `--classes-prepared` starts Spark with the platform's archive of classes.
 """
 
 import argparse
@@ -29,8 +29,9 @@ from backfill_platform.enforcement.sla.case_days import (
     zone_of_jurisdiction,
 )
 from backfill_platform.lakehouse.jars import jar_paths
+from backfill_platform.lakehouse.java import find_java
 from backfill_platform.lakehouse.session import session_config, start_local_session
-from backfill_platform.settings import Settings, load_settings
+from backfill_platform.settings import Settings, enter_environment, load_settings
 from backfill_platform.validator.contract import read_contract, spark_schema
 
 BREACHES = "gold.sla_breaches_daily"
@@ -70,9 +71,13 @@ def do_range(spark: SparkSession, landing: Path, warehouse: Path, days: DayRange
     compute_gold(spark, warehouse, days)
 
 
-def start_spark(settings: Settings) -> SparkSession:
-    """As the platform starts it, so that nobody wins by an option."""
+def start_spark(settings: Settings, *, has_classes_prepared: bool = False) -> SparkSession:
+    """With the options of the platform, so that nobody wins by one of them; but by the Java that is
+    there for everybody, where nobody has prepared Spark's classes."""
     enter_project(settings)
+    if not has_classes_prepared:
+        java = find_java(java_home=settings.java_home, search_path=settings.search_path)
+        enter_environment({"JAVA_HOME": str(java.executable.parents[1])})
     config = session_config(
         jar_paths(settings.cache_dir), driver_memory=settings.spark_driver_memory
     )
@@ -130,9 +135,10 @@ def main() -> None:
     asked.add_argument("last", type=date.fromisoformat)
     asked.add_argument("--rounds", type=int, default=1)
     asked.add_argument("--by-day", action="store_true")
+    asked.add_argument("--classes-prepared", action="store_true")
     given = asked.parse_args()
     days = DayRange.closed(given.first, given.last)
-    spark = start_spark(load_settings())
+    spark = start_spark(load_settings(), has_classes_prepared=given.classes_prepared)
     for number in range(given.rounds):
         warehouse = given.warehouses / str(number)
         done: list[str] = []
