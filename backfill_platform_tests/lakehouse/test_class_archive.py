@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from backfill_platform.cli.environment import enter_project, prepare_spark
+from backfill_platform.cli.environment import prepare_spark
 from backfill_platform.domain.errors import SetupIncomplete
 from backfill_platform.lakehouse.class_archive import (
     class_archive,
     keeps_classes,
     make_class_archive,
 )
-from backfill_platform.lakehouse.java import find_java
+from backfill_platform.lakehouse.java import find_java, provide_java_home
 from backfill_platform.lakehouse.submitting import spark_home
 from backfill_platform.settings import load_settings
 
@@ -28,8 +28,9 @@ def a_java(folder: Path, script: str) -> Path:
 
 def test_set_up_prepares_what_a_start_of_spark_then_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = load_settings()
-    enter_project(settings)
     java = find_java(java_home=settings.java_home, search_path=settings.search_path)
+    monkeypatch.setenv("JAVA_HOME", str(provide_java_home(java, settings.cache_dir)))
+    monkeypatch.setenv("SPARK_HOME", str(spark_home()))
     prepare_spark(settings)
     monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-Xlog:class+load")
 
