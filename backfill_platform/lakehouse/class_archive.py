@@ -41,9 +41,9 @@ def make_class_archive(archive: Path, config: Mapping[str, str]) -> None:
         said = _run(command)
         if not made.is_file():
             raise SetupIncomplete(f"Spark's classes could not be prepared: {said}")
-        for former in archive.parent.glob("*.jsa"):
-            former.unlink()
         made.replace(archive)
+        for former in {*archive.parent.glob("*.jsa")} - {archive}:
+            former.unlink(missing_ok=True)
 
 
 def _run(command: list[str]) -> str:

@@ -9,7 +9,7 @@ from backfill_platform.domain.errors import ChunkRefused, LostRace, RunStopped, 
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import STOPPED, ChunkStatus, RunState
 from backfill_platform.domain.partitions import DayRange
-from backfill_platform.domain.verdicts import Outcome
+from backfill_platform.domain.verdicts import Gate, Outcome
 from backfill_platform.ledger.store import Ledger
 from backfill_platform_tests.ledger.samples import (
     ALONG_THE_ROAD,
@@ -207,6 +207,22 @@ def test_a_chunk_with_one_negative_verdict_fails(ledger: Ledger, run_id: RunId) 
         "1 verdicts are negative; key_unique of 2025-01-10: m",
     )
     assert ledger.verdicts(run_id) == verdicts
+
+
+def test_verdicts_are_read_by_gate_and_as_outcomes_alone(ledger: Ledger, run_id: RunId) -> None:
+    stage(ledger, run_id, claimed(ledger, run_id, DAYS))
+    unique = judged(DAYS)
+    rows = tuple(
+        dataclasses.replace(one, gate=Gate.LATE_DATA, outcome=Outcome.WARNED) for one in unique
+    )
+    ledger.record_verdicts(run_id, DAYS, (*unique, *rows), now=NOW)
+
+    assert ledger.verdicts(run_id, DAYS, (Gate.LATE_DATA,)) == rows
+    assert ledger.outcomes(run_id, january(9, 11)) == {
+        (day, gate): outcome
+        for day in january(9, 10)
+        for gate, outcome in ((Gate.KEY_UNIQUE, Outcome.PASSED), (Gate.LATE_DATA, Outcome.WARNED))
+    }
 
 
 def test_silence_is_no_verdict(ledger: Ledger, run_id: RunId) -> None:
