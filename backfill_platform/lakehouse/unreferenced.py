@@ -9,6 +9,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -144,9 +145,7 @@ def _run_folder(root: Path, name: str) -> FoundFolder:
 def _folders(path: Path) -> tuple[str, ...]:
     if path.is_symlink() or not path.is_dir():
         return ()
-    with os.scandir(path) as entries:
-        names = (entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
-        return tuple(sorted(names))
+    return tuple(sorted(at.name for at in _entries(path) if at.is_dir(follow_symlinks=False)))
 
 
 def _walk(root: Path, below: str) -> Iterator[FoundFile]:
@@ -157,20 +156,28 @@ def _walk(root: Path, below: str) -> Iterator[FoundFile]:
 
 def _files(root: Path, below: str) -> Iterator[FoundFile]:
     prefix = f"{below}/" if below else ""
-    with os.scandir(root / below) as entries:
-        for entry in entries:
+    for entry in _entries(root / below):
+        with suppress(FileNotFoundError):
             if entry.is_file(follow_symlinks=False):
                 size = entry.stat(follow_symlinks=False).st_size
                 yield FoundFile(path=f"{prefix}{entry.name}", size_bytes=size)
 
 
 def _count_strange(root: Path, below: str) -> Iterator[int]:
-    with os.scandir(root / below) as entries:
-        for entry in entries:
-            is_ours = entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
-            yield 0 if is_ours and _is_plain(entry.name) else 1
+    for entry in _entries(root / below):
+        is_ours = entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
+        yield 0 if is_ours and _is_plain(entry.name) else 1
     for name in _folders(root / below):
         yield from _count_strange(root, f"{below}/{name}")
+
+
+def _entries(folder: Path) -> tuple[os.DirEntry[str], ...]:
+    """None where it has gone since it was found: another may retire at the same time."""
+    try:
+        with os.scandir(folder) as entries:
+            return tuple(entries)
+    except FileNotFoundError:
+        return ()
 
 
 def _sorted(files: Iterable[FoundFile]) -> tuple[FoundFile, ...]:

@@ -1,5 +1,7 @@
 """What a table's log says of files, and what lies below its root."""
 
+import os
+from contextlib import AbstractContextManager, nullcontext
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Literal
@@ -144,6 +146,31 @@ def test_a_name_that_no_writer_gives_is_strange(root: Path) -> None:
     put(root, "runs/run-1/a name.parquet")
     (found,) = run_folders(root)
     assert (found.data, found.rest, found.strange) == ((), (), 1)
+
+
+def test_what_another_removes_while_it_is_looked_for_is_not_found(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    day, file = root / "runs/bf-a/day=2025-01-05", root / "runs/bf-b/gone.parquet"
+    day.mkdir(parents=True)
+    put(root, "runs/bf-b/gone.parquet")
+    put(root, "runs/bf-b/stays.parquet")
+    listed = os.scandir
+
+    def listed_amid_removals(path: Path) -> AbstractContextManager[list[os.DirEntry[str]]]:
+        if path == day:
+            day.rmdir()
+        with listed(path) as entries:
+            found = list(entries)
+        if path == file.parent:
+            file.unlink(missing_ok=True)
+        return nullcontext(found)
+
+    monkeypatch.setattr(os, "scandir", listed_amid_removals)
+    emptied, left = run_folders(root)
+
+    assert (emptied.name, emptied.data, emptied.strange) == ("bf-a", (), 0)
+    assert [found.path for found in left.data] == ["runs/bf-b/stays.parquet"]
 
 
 def test_data_elsewhere_leaves_out_runs_logs_and_hidden_folders(root: Path) -> None:
