@@ -22,7 +22,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(STAMP) ## install what is locked, fetch the jars, migrate the ledger (idempotent)
+setup: $(STAMP) ## install what is locked, fetch jars, prepare classes, migrate the ledger (idempotent)
 	@$(BIN)/backfill setup
 
 demo: setup ## tell the story of the case study in the terminal
@@ -62,7 +62,7 @@ fmt: $(STAMP) ## format, and repair what ruff can repair
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 
-bench: setup ## measure ratios side by side, and compare them with the recorded ones (two hours)
+bench: setup ## measure ratios side by side, and compare them with the recorded ones (two and a half hours)
 	@$(BIN)/python -m benchmarks
 	@$(BIN)/python -m benchmarks.pipeline
 

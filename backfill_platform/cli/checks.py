@@ -15,8 +15,9 @@ from pathlib import Path
 
 from backfill_platform.cli.environment import enter_project
 from backfill_platform.domain.errors import BackfillError, SetupIncomplete
+from backfill_platform.lakehouse.class_archive import class_archive
 from backfill_platform.lakehouse.jars import jar_paths
-from backfill_platform.lakehouse.java import find_java
+from backfill_platform.lakehouse.java import find_java, home_of
 from backfill_platform.lakehouse.session import session_config, start_local_session
 from backfill_platform.settings import Settings
 
@@ -60,7 +61,9 @@ def check_python(settings: Settings) -> str:
 
 def check_java(settings: Settings) -> str:
     java = find_java(java_home=settings.java_home, search_path=settings.search_path)
-    return f"{java.major} from {java.origin}: {java.executable}"
+    is_prepared = class_archive(java.executable, home_of(java, settings.cache_dir)).is_file()
+    classes = "are prepared" if is_prepared else "are read anew at each start"
+    return f"{java.major} from {java.origin}: {java.executable}; Spark's classes {classes}"
 
 
 def check_jars(settings: Settings) -> str:

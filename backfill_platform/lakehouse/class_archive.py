@@ -28,15 +28,17 @@ def class_archive(java: Path, folder: Path) -> Path:
 def keeps_classes(java: Path) -> bool:
     """An archive builds on that of Java's own classes, and the wheel's runtime has none."""
     asked = [str(java), "-Xshare:on", "-version"]
-    return subprocess.run(asked, capture_output=True, timeout=30, check=False).returncode == 0
+    try:
+        return subprocess.run(asked, capture_output=True, timeout=30, check=False).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
 
 
 def make_class_archive(archive: Path, config: Mapping[str, str]) -> None:
     """By an exercise of Spark. What was there before stays until the new one is whole."""
     with tempfile.TemporaryDirectory(dir=archive.parent, prefix=".exercise-") as scratch:
         made = Path(scratch) / archive.name
-        options = f'{config.get(_OPTIONS, "")} "-XX:ArchiveClassesAtExit={made}"'
-        given = {**config, _OPTIONS: options.strip()}
+        given = {**config, _OPTIONS: f'{config[_OPTIONS]} "-XX:ArchiveClassesAtExit={made}"'}
         command = submit_command("class_exercise.py", scratch, config=given, master="local[2]")
         said = _run(command)
         if not made.is_file():

@@ -13,6 +13,7 @@ from backfill_platform.lakehouse.class_archive import (
     make_class_archive,
 )
 from backfill_platform.lakehouse.java import find_java, provide_java_home
+from backfill_platform.lakehouse.session import session_config
 from backfill_platform.lakehouse.submitting import spark_home
 from backfill_platform.settings import load_settings
 
@@ -55,6 +56,7 @@ def test_another_java_or_another_spark_has_an_archive_of_its_own(tmp_path: Path)
 
 def test_a_java_that_keeps_no_classes_says_so(tmp_path: Path) -> None:
     assert not keeps_classes(a_java(tmp_path, "exit 1"))
+    assert not keeps_classes(tmp_path / "removed")
 
 
 def test_what_was_there_stays_where_no_other_comes_about(
@@ -67,7 +69,7 @@ def test_what_was_there_stays_where_no_other_comes_about(
     former.write_bytes(b"classes")
 
     with pytest.raises(SetupIncomplete, match="could not be prepared"):
-        make_class_archive(tmp_path / "new.jsa", {})
+        make_class_archive(tmp_path / "new.jsa", session_config(()))
 
     assert [*tmp_path.glob("*.jsa")] == [former]
     assert not [*tmp_path.glob(".exercise-*")]
