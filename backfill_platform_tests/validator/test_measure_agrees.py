@@ -85,7 +85,7 @@ def cases(draw: st.DrawFn) -> tuple[list[tuple[Any, ...]], type[Any]]:
 
 
 @settings(
-    max_examples=12,
+    max_examples=6,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(case=cases())
