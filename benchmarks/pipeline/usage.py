@@ -4,10 +4,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import count
 
 import psutil
 
-LOOK_SECONDS = 2.0  # a look at gigabytes of a JVM takes a tenth of a second
+LOOK_SECONDS = 2.0
+# A look at gigabytes of a JVM takes tenths of a second, in which it waits for its memory.
+_MEMORY_EACH = 5  # looks
 
 
 @dataclass
@@ -33,9 +36,12 @@ class Usage:
         self._began_with, self.peak_bytes = self._taken(), 0
 
     def watch(self) -> None:
-        while not self._stop.wait(LOOK_SECONDS):
+        for number in count():
+            if self._stop.wait(LOOK_SECONDS):
+                return
             self._look()
-            self.peak_bytes = max(self.peak_bytes, _memory(self.roots))
+            if number % _MEMORY_EACH == 0:
+                self.peak_bytes = max(self.peak_bytes, _memory(self.roots))
 
     def stop(self) -> None:
         self._stop.set()
