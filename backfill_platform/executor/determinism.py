@@ -177,7 +177,9 @@ class _Walk:
         return replace(rows, keys=(kept, *rows.keys)[:_MOST_KEYS])
 
     def read_limit(self, node: Node, below: list[Rows]) -> Rows:
-        """What is sorted right before it stays sorted."""
+        """What is sorted right before it stays sorted; of none it is all the same which come."""
+        if node.text == "GlobalLimit 0":
+            return below[-1]
         sorting = node.children[-1]
         while sorting.name in _KEEP_ORDER and sorting.children:
             sorting = sorting.children[-1]

@@ -58,11 +58,13 @@ def examine_transform(
 
 
 def explain(rows: DataFrame) -> str:
-    """The analyzed plan, with every column of it."""
+    """The analyzed plan, with every column of it. Connect has it only together with what Spark
+    makes of it, logs that Delta reads for that included: of no rows that is made in a moment."""
     with _every_field(rows.sparkSession):
-        plan: Any = rows
         if hasattr(rows, "_explain_string"):  # over Connect; here there is no such thing
-            return plan._explain_string(extended=True)
+            none: Any = rows.limit(0)
+            return none._explain_string(extended=True)
+        plan: Any = rows
         return plan._jdf.queryExecution().analyzed().toString()
 
 

@@ -23,6 +23,7 @@ from backfill_platform.domain.transforms import (
     TransformFunction,
 )
 from backfill_platform.lakehouse.reading import replace_where
+from backfill_platform.lakehouse.staged_statistics import log_statistics
 
 
 def chunk_context(manifest: Manifest, days: DayRange) -> TransformContext:
@@ -75,6 +76,7 @@ def write_chunk(
             f"{manifest.transform.name}/{manifest.transform.version} gave rows outside "
             f"{days}; a transform must return only the days it is asked for"
         ) from refused
+    log_statistics(staging)
 
 
 def with_lineage(rows: DataFrame, manifest: Manifest) -> DataFrame:

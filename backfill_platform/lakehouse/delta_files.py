@@ -87,7 +87,7 @@ class HeldRows:
 def held_rows(table: DeltaTable, path: Path) -> HeldRows:
     """The same as the state says, without a value for each file."""
     partitioned_by = table.metadata().partition_columns
-    actions = _add_actions(table)
+    actions = add_actions(table)
     counts = actions.column("num_records")
     if version_column_of(partitioned_by) or counts.null_count:
         state = table_state(table, path, None)
@@ -144,7 +144,7 @@ def _files_by_day(
     partition, output = f"partition.{partition_column}", f"partition.{version_column}"
     wanted = ["path", "size_bytes", "modification_time", "num_records", partition]
     wanted += [output] if version_column else []
-    actions = _add_actions(table)
+    actions = add_actions(table)
     asked = _asked(actions.column(partition), days)
     held: defaultdict[date, list[DataFile]] = defaultdict(list)
     for row in actions.select(wanted).filter(asked).to_pylist():
@@ -162,7 +162,8 @@ def _files_by_day(
     return {day: tuple(sorted(held[day], key=lambda file: file.path)) for day in sorted(held)}
 
 
-def _add_actions(table: DeltaTable) -> pa.Table:
+def add_actions(table: DeltaTable) -> pa.Table:
+    """What the log says of each active file; statistics are null where its writer kept none."""
     return pa.RecordBatchReader.from_stream(table.get_add_actions(flatten=True)).read_all()
 
 

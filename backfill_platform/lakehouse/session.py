@@ -22,6 +22,14 @@ _SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 # beside the work.
 _USUAL = "-XX:+UseParallelGC"
 
+# How files are written, in whatever Spark; see docs/adr/0021.
+WRITING = {
+    # INT96 by default: longer, without statistics, and deprecated by Parquet itself.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    # `staged_statistics` takes them from the files' footers, where Parquet has counted them anyway.
+    "spark.databricks.delta.stats.collect": "false",
+}
+
 
 def session_config(
     jars: Iterable[Path],
@@ -31,7 +39,8 @@ def session_config(
     warehouse: Path | None = None,
     short_lived: bool = False,
 ) -> dict[str, str]:
-    config = _delta(jars) | _sizes(driver_memory, cores or os.cpu_count() or 2) | _local_and_quiet()
+    sizes = _sizes(driver_memory, cores or os.cpu_count() or 2)
+    config = _delta(jars) | sizes | _local_and_quiet() | WRITING
     config["spark.driver.extraJavaOptions"] = _java_options(short_lived=short_lived)
     if warehouse:
         config["spark.sql.warehouse.dir"] = str(warehouse)

@@ -8,7 +8,7 @@ from dagster_pyspark import PySparkResource
 
 from backfill_platform.engine.platform import Platform, open_platform
 from backfill_platform.lakehouse.jars import jar_paths
-from backfill_platform.lakehouse.session import session_config
+from backfill_platform.lakehouse.session import WRITING, session_config
 from backfill_platform.orchestration.assets import (
     make_publish_asset,
     make_staging_asset,
@@ -63,7 +63,7 @@ def _assemble(
 def spark_settings(settings: Settings) -> dict[str, Any]:
     """A warm Spark Connect server when there is one, otherwise a session of the run's own."""
     if settings.spark_remote:
-        return {"spark.remote": settings.spark_remote}
+        return {"spark.remote": settings.spark_remote, **WRITING}
     return local_spark_settings(settings) | {"spark.master": settings.spark_master}
 
 

@@ -33,7 +33,12 @@ from backfill_platform.validator.figures import adds_up, exact, refuse_inexact
 from backfill_platform.validator.measure_plan import MeasurePlan
 from backfill_platform.validator.privacy import count_private_rows, with_listed_subjects
 from backfill_platform.validator.relations import Related, count_orphans, with_relations
-from backfill_platform.validator.repetitions import repeated_hashes
+from backfill_platform.validator.repetitions import (
+    KEYS,
+    Repetitions,
+    repeated_hashes,
+    told_apart_by,
+)
 from backfill_platform.validator.row_flags import (
     CHECKS,
     INSTANTS,
@@ -47,7 +52,8 @@ from backfill_platform.validator.row_flags import (
 from backfill_platform.validator.second_look import asked_of_pandera, counted_again
 
 _MEASURES, _PRIVATE = "measures__", "private__"
-_DAY, _KEYS, _PART, _DIMENSION = "day", "duplicate_keys", "part__", "dimension__"
+_DAY, _PART, _DIMENSION = "day", "part__", "dimension__"
+_NOTHING_COUNTED: Repetitions = {}
 _MOST_GROUPS = 10_000  # of a day
 
 Columns = Mapping[str, Column]
@@ -75,15 +81,22 @@ class _Part:
 
 
 def measure_staged(
-    rows: DataFrame, plan: MeasurePlan, related: Sequence[Related] = ()
+    rows: DataFrame,
+    plan: MeasurePlan,
+    related: Sequence[Related] = (),
+    repeated: Repetitions = _NOTHING_COUNTED,
 ) -> tuple[PartitionMeasurement, ...]:
-    parts = tuple(_parts(rows, plan, related))
+    """`repeated` has been counted elsewhere and is not counted again."""
+    parts = tuple(_parts(rows, plan, related, repeated))
     counted = _united(parts).toArrow()
     _refuse_inexact(counted.schema, plan)
     found: dict[date, list[Values]] = defaultdict(list)
     for row in counted.to_pylist():
         found[row[_DAY]].append(row)
-    measured = tuple(_read(day, found[day], parts, plan) for day in sorted(found))
+    measured = tuple(
+        _read(day, found[day], parts, plan, {name: repeated[name].get(day, 0) for name in repeated})
+        for day in sorted(found)
+    )
     return asked_of_pandera(rows, plan, counted_again(rows, plan, measured))
 
 
@@ -95,7 +108,9 @@ def check_measures(rows: DataFrame, plan: MeasurePlan) -> None:
         _refuse_inexact(figures.toArrow().schema, plan)
 
 
-def _parts(rows: DataFrame, plan: MeasurePlan, related: Sequence[Related]) -> Iterator[_Part]:
+def _parts(
+    rows: DataFrame, plan: MeasurePlan, related: Sequence[Related], repeated: Repetitions
+) -> Iterator[_Part]:
     first, *others = in_short_aggregations(count_flags(plan, rows.columns, related))
     wide = [*_wide(plan, related)]
     columns = {**content_columns(plan.contract), **first, **_figures(wide)}
@@ -105,7 +120,7 @@ def _parts(rows: DataFrame, plan: MeasurePlan, related: Sequence[Related]) -> It
     if values := count_values(plan.contract):
         yield _part(rows, plan, values)
     yield from _narrow(rows, plan, [one for one in plan.measures if one not in wide])
-    yield from _repetitions(rows, plan)
+    yield from _repetitions(rows, plan, repeated)
     if private := _named(_PRIVATE, count_private_rows(plan.protection)):
         yield _part(with_listed_subjects(rows, plan.protection), plan, private)
     if joined := [one for one in related if not one.is_listed]:
@@ -162,12 +177,11 @@ def _is_sum_of_parts(measure: Measure, plan: MeasurePlan) -> bool:
     return bool(measure.by) and (measure in plan.reconciled or adds_up(measure.expression))
 
 
-def _repetitions(rows: DataFrame, plan: MeasurePlan) -> Iterator[_Part]:
-    named = {_KEYS: plan.keys}
-    named |= {CHECKS + unique.name: unique.columns for unique in plan.contract.uniques}
-    for name, columns in named.items():
-        counted = repeated_hashes(rows, plan.partition_column, columns, name)
-        yield _Part(rows=counted, names=(name,))
+def _repetitions(rows: DataFrame, plan: MeasurePlan, repeated: Repetitions) -> Iterator[_Part]:
+    for name, columns in told_apart_by(plan).items():
+        if name not in repeated:
+            counted = repeated_hashes(rows, plan.partition_column, columns, name)
+            yield _Part(rows=counted, names=(name,))
 
 
 def _named(prefix: str, counted: Columns) -> Columns:
@@ -199,9 +213,13 @@ def _aligned(part: _Part, at: int, names: Iterable[str]) -> DataFrame:
 
 
 def _read(
-    day: date, rows: Iterable[Values], parts: Sequence[_Part], plan: MeasurePlan
+    day: date,
+    rows: Iterable[Values],
+    parts: Sequence[_Part],
+    plan: MeasurePlan,
+    repeated: Mapping[str, int],
 ) -> PartitionMeasurement:
-    values: Values = {}
+    values: Values = dict(repeated)
     by_dimension: dict[str, dict[str, Figure]] = defaultdict(lambda: defaultdict(int))
     for row in rows:
         part = parts[row[_PART]]
@@ -214,7 +232,7 @@ def _read(
         day=day,
         row_count=values[ROW_COUNT],
         checksum=read_checksum(values),
-        duplicate_keys=values[_KEYS],
+        duplicate_keys=values[KEYS],
         null_counts=_with_prefix(values, NULLS),
         check_failures=_with_prefix(values, CHECKS),
         measures=_totals(plan, values, by_dimension),

@@ -4,15 +4,28 @@ First by a hash, which cannot miss one. Two different values may share a hash, t
 what is found is counted once more by the values themselves, and nothing is failed for a hash.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from backfill_platform.validator.hashing import row_hash
+from backfill_platform.validator.measure_plan import MeasurePlan
+from backfill_platform.validator.row_flags import CHECKS
+
+KEYS = "duplicate_keys"
+
+# How many rows of a day repeat another one, by what is counted.
+Repetitions = Mapping[str, Mapping[date, int]]
 
 _DAY, _HASH, _TIMES = "day", "hash__", "times__"
+
+
+def told_apart_by(plan: MeasurePlan) -> dict[str, tuple[str, ...]]:
+    """What is counted, and the columns that together should tell rows apart."""
+    uniques = plan.contract.uniques
+    return {KEYS: plan.keys, **{CHECKS + one.name: one.columns for one in uniques}}
 
 
 def repeated_hashes(

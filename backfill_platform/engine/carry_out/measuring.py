@@ -24,6 +24,7 @@ from backfill_platform.validator.measure_plan import (
 )
 from backfill_platform.validator.measure_source import measure_source
 from backfill_platform.validator.relations import InputDays, Related, find_related
+from backfill_platform.validator.repetitions_in_files import repeated_in_files
 
 
 def measure_chunk(
@@ -37,7 +38,8 @@ def measure_chunk(
     rows = staged_rows(platform, spark, manifest, days)
     plan = measure_plan(platform, manifest, protection)
     related = related_keys(platform, spark, manifest, frames)
-    measured = measure_staged(rows, plan, related)
+    staging = platform.warehouse.staging_path(manifest.target.table, manifest.run_id)
+    measured = measure_staged(rows, plan, related, repeated_in_files(staging, days, plan))
     return with_day_facts(platform, manifest, days, measured, protection)
 
 
