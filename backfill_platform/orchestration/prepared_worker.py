@@ -29,20 +29,32 @@ _LIBRARIES = (
 
 def main() -> None:
     asked = _take_standard_input()
+    _prepare()
+    asked.send(b"ready")
+    pipe = _fork_workers(asked)
+    if pipe is not None:
+        _work(pipe)
+
+
+def _prepare() -> None:
     for library in _LIBRARIES:
         with suppress(ImportError):
             importlib.import_module(library)
     gc.freeze()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends with whoever asks it, and not before
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # so no worker is left as a zombie
-    asked.send(b"ready")
+
+
+def _fork_workers(asked: socket.socket) -> int | None:
+    """In a worker, its pipe; in this process nothing, when nobody asks any more."""
     while pipes := socket.recv_fds(asked, 1, 1)[1]:
         worker = os.fork()
         if worker == 0:
             asked.close()
-            return _work(pipes[0])
+            return pipes[0]
         os.close(pipes[0])
         asked.send(str(worker).encode())
+    return None
 
 
 def _take_standard_input() -> socket.socket:
@@ -56,8 +68,8 @@ def _take_standard_input() -> socket.socket:
 
 def _work(pipe: int) -> None:
     """What `dagster api execute_run` does, which Dagster's launchers of containers call."""
-    from dagster import DagsterInstance
     from dagster._cli.api import _execute_run_command_body
+    from dagster._cli.utils import get_instance_for_cli
     from dagster._grpc.types import ExecuteRunArgs
     from dagster._serdes import deserialize_value
     from dagster._utils.interrupts import capture_interrupts
@@ -67,7 +79,7 @@ def _work(pipe: int) -> None:
         if not (told := read.read()):
             return
         args = deserialize_value(told, ExecuteRunArgs)
-        with DagsterInstance.from_ref(args.instance_ref) as instance:
+        with get_instance_for_cli(instance_ref=args.instance_ref) as instance:
             _execute_run_command_body(
                 args.run_id, instance, lambda _: None, set_exit_code_on_failure=False
             )

@@ -34,6 +34,7 @@ from backfill_platform.orchestration.worker_processes import (
 
 _PREPARED = Path(__file__).with_name("prepared_worker.py")
 _BETWEEN = " for "
+_LONGEST_SECONDS = 60.0  # until it answers; then Dagster's own way is taken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,22 +82,29 @@ class PreparedLauncher(DefaultRunLauncher):
     def dispose(self) -> None:
         """Its workers stay."""
         with self._lock:
-            if self._source is not None:
-                self._source.end()
-            self._source = None
+            self._end_source()
 
     def _take_worker(self) -> _Worker | None:
         """Nothing, where there is none to be had: none has been told to do anything then."""
         with self._lock:
             try:
-                if self._source is None or not self._source.is_alive:
-                    self._source = _Source()
-                return self._source.take_worker()
+                return self._living_source().take_worker()
             except OSError:
-                if self._source is not None:
-                    self._source.end()
-                self._source = None
+                self._end_source()
         return None
+
+    def _living_source(self) -> "_Source":
+        if self._source is not None and self._source.is_alive:
+            return self._source
+        self._end_source()
+        self._source = _Source()
+        self._source.prepare()
+        return self._source
+
+    def _end_source(self) -> None:
+        if self._source is not None:
+            self._source.end()
+        self._source = None
 
     def _see_off(self, run_id: str, worker: _Worker) -> None:
         """As Dagster's code server does for the workers that it starts."""
@@ -111,11 +119,14 @@ class _Source:
 
     def __init__(self) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket.settimeout(_LONGEST_SECONDS)
+        # Without -P Python would look for libraries beside that file first.
+        command = [sys.executable, "-P", str(_PREPARED)]
         with theirs:
-            # Without -P Python would look for libraries beside that file first.
-            self._process = subprocess.Popen([sys.executable, "-P", str(_PREPARED)], stdin=theirs)
+            self._process = subprocess.Popen(command, stdin=theirs.fileno())
+
+    def prepare(self) -> None:
         if not self._socket.recv(16):
-            self.end()
             raise ConnectionError("it did not come to the end of its imports")
 
     @property
@@ -140,6 +151,7 @@ class _Source:
 
     def end(self) -> None:
         self._socket.close()
+        self._process.kill()  # it holds nothing, and might hang
         self._process.wait()
 
 
