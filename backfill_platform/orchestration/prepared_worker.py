@@ -5,9 +5,10 @@ each of them needs, which is most of what a worker does before it is at work.
 request brings a pipe, from which the worker reads what it has to carry out; where nothing comes, it
 ends without having done anything.
 
-Invariant: a worker runs the code that is on disk when it starts. So nothing of the platform and of
-its users is imported here, not even this module's package: only libraries, and no thread of Python
-is started and no file or connection opened. Guarded by `test_run_launcher.py`.
+Invariant: a worker runs the code that is on disk when it starts
+(test_a_worker_runs_the_code_that_is_on_disk_when_it_starts). So nothing of the platform and of its
+users is imported here, not even this module's package: only libraries. And no thread of Python is
+started, no file is held and nothing is connected to: a fork would share it.
 """
 
 import gc
@@ -20,8 +21,11 @@ from contextlib import suppress
 
 _LIBRARIES = (
     *("dagster", "dagster._cli.api", "dagster_pyspark"),
+    *("dagster._core.instance.factory", "dagster._core.storage.sqlite_storage", "alembic.command"),
+    *("dagster._core.storage.root", "upath.implementations.local"),
+    *("dagster._core.definitions.repository_definition.repository_data_builder", "psycopg"),
     *("numpy", "pandas", "pyarrow.csv", "pyarrow.dataset", "pyspark.sql.connect.session"),
-    *("deltalake", "pandera.pyspark", "openlineage.client", "prometheus_client", "tenacity"),
+    *("deltalake", "pandera.pyspark", "openlineage.client", "prometheus_client.core", "tenacity"),
     *("sqlalchemy.dialects.sqlite", "sqlalchemy.dialects.postgresql"),
     *("pydantic_settings", "cryptography.x509", "sshsig.allowed_signers"),
 )
