@@ -49,3 +49,6 @@ GIVES_WAY = "backfill/gives_way"
 
 # Who carries the Dagster run out, so that it can be told when nobody does any more.
 WORKER = "backfill/worker"
+
+# The process that `run_launcher` has started for a run; the UI does not show tags named like this.
+PROCESS = ".dagster/backfill_process"

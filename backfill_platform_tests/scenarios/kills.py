@@ -28,7 +28,7 @@ from backfill_platform_tests.scenarios.running_up import Up, prepared, running_u
 LANDED = DayRange(date(2025, 1, 1), date(2025, 1, 11))
 HOLED, POLICY = "hole", "night.yaml"
 
-WORKER = "multiprocessing.spawn"
+WORKER = "prepared_worker"  # and so the process that it was forked from
 
 # By what is said of it: a word that its command line has; everything has the empty one.
 VICTIMS = {
