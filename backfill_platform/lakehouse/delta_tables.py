@@ -19,6 +19,7 @@ from deltalake.exceptions import (
     TableNotFoundError,
 )
 from deltalake.schema import PrimitiveType
+from pyarrow import ArrowInvalid
 
 from backfill_platform.domain.contracts import LINEAGE_COLUMNS, Column, Contract
 from backfill_platform.domain.errors import (
@@ -42,7 +43,7 @@ from backfill_platform.lakehouse.delta_files import (
 from backfill_platform.lakehouse.delta_log import read_statistics
 from backfill_platform.lakehouse.delta_protocol import refuse_unsupported, refuse_unsupported_types
 
-LIBRARY_ERRORS = (DeltaError, OSError)
+LIBRARY_ERRORS = (DeltaError, OSError, ArrowInvalid)  # the last of a file that is no Parquet file
 
 # VACUUM keeps superseded files this long, so this is how long a rollback stays possible.
 DEFAULT_ROLLBACK_WINDOW = "interval 30 days"

@@ -27,10 +27,12 @@ from backfill_platform.validator.repetitions import Repetitions, told_apart_by
 _MOST_ROWS = 3_000_000  # of a day
 
 
-def repeated_in_files(staging: Path, days: DayRange, plan: MeasurePlan) -> Repetitions:
+def repeated_in_files(
+    staging: Path, days: DayRange, plan: MeasurePlan, *, most_rows: int = _MOST_ROWS
+) -> Repetitions:
     """By what is counted and by day; nothing of what has to be asked of Spark."""
     state = read_table_state(staging, PartitionSet.of_range(days))
-    if state is None or any(rows > _MOST_ROWS for rows in state.row_counts.values()):
+    if state is None or any(rows > most_rows for rows in state.row_counts.values()):
         return {}
     with ThreadPoolExecutor(os.cpu_count()) as readers:
         return {

@@ -298,6 +298,7 @@ def test_which_rows_stay_is_named_where_it_is_left_open(line) -> None:
             f"Sort [day#0 ASC NULLS FIRST, meter#1 ASC NULLS FIRST, {FIRST}], true",
         ),
         ("GlobalLimit 1", "LocalLimit 1", "Aggregate [count(1) AS n#20L]"),
+        ("GlobalLimit 0", "LocalLimit 0"),
     ],
 )
 def test_which_rows_stay_is_settled_by_the_key(lines) -> None:

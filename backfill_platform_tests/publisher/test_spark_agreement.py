@@ -19,6 +19,7 @@ from backfill_platform.lakehouse.delta_tables import (
     read_table_state,
     staged_files,
 )
+from backfill_platform.lakehouse.staged_statistics import log_statistics
 from backfill_platform.publisher.replace_partitions import publish
 from backfill_platform_tests.publisher.lives import LIVES
 from backfill_platform_tests.publisher.tables import (
@@ -54,6 +55,7 @@ def stage_with_spark(spark: "SparkSession", lake: Lake, rows: Iterable[Row], whe
     staging = lake.staging(1)
     create_staging_table(staging, CONTRACT, partition_column="business_date")
     write_with_spark(spark, staging, rows, where)
+    log_statistics(staging)  # as staging does, whoever wrote
     return staging
 
 
@@ -100,7 +102,7 @@ def test_a_repeated_publication_does_not_blank_the_partition_for_spark(
     assert spark_rows(spark, lake.target) == rows_of("run1", days(0, 2))
 
 
-def test_spark_statistics_survive_publication(spark: "SparkSession", lake: Lake) -> None:
+def test_staged_statistics_survive_publication(spark: "SparkSession", lake: Lake) -> None:
     staging = stage_with_spark(spark, lake, rows_of("run1", days(0, 2), per_day=50), TWO_DAYS)
     publish(lake.target, staging, lake.review(1, days(0, 2)))
     staged = {file.day: json.loads(file.statistics or "") for file in staged_files(staging, None)}

@@ -15,6 +15,7 @@ from time import time
 
 from backfill_platform.cli.environment import enter_project
 from backfill_platform.domain.partitions import ONE_DAY, DayRange
+from backfill_platform.enforcement.bronze import FIRST_DAY
 from backfill_platform.lakehouse.connect_server import connect_server_command
 from backfill_platform.lakehouse.jars import jar_paths
 from backfill_platform.lakehouse.processes import running, wait_until_listening
@@ -24,7 +25,8 @@ from backfill_platform.orchestration.services import dagster_command
 from backfill_platform.settings import PROJECT, Settings, load_settings
 from backfill_platform_tests.scenarios.dagster_client import DagsterClient
 from backfill_platform_tests.scenarios.running_up import POLICIES, free_ports
-from benchmarks.pipeline.launched import launch
+from benchmarks.pipeline.launched import launch, launch_refused
+from benchmarks.pipeline.raw import without_writing
 from benchmarks.pipeline.shapes import Shape
 from benchmarks.pipeline.taken import Taken
 from benchmarks.pipeline.usage import watched
@@ -118,8 +120,11 @@ def warm_spark(folder: Path) -> Iterator[Spark]:
     settings = load_settings()
     enter_project(settings)
     port, _ = free_ports()
+    config = session_config(
+        jar_paths(settings.cache_dir), driver_memory=settings.spark_driver_memory
+    )
     command = connect_server_command(
-        session_config(jar_paths(settings.cache_dir), driver_memory=settings.spark_driver_memory),
+        without_writing(config),  # sessions of the platform bring it along
         master=settings.spark_master,
         host=HOST,
         port=port,
@@ -150,6 +155,8 @@ def our_dagster(
     port, _ = free_ports()
     command = dagster_command(project=PROJECT, host=HOST, port=port)
     with _dagster(settings, command, port, spark) as place:
+        # A service that is up has launched something before.
+        launch_refused(place.client, OUR_ASSETS[0], FIRST_DAY)
         yield place
 
 

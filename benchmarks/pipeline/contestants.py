@@ -39,6 +39,13 @@ def _raw_warm(contest: Contest) -> Iterator[Taken]:
     yield from raw(RAW, contest, rounds=contest.rounds)
 
 
+def _raw_written_alike(contest: Contest) -> Iterator[Taken]:
+    who = "raw, written as the platform writes, warm"
+    yield from raw(
+        who, contest, rounds=contest.rounds, folder="raw-alike", options=["--writes-alike"]
+    )
+
+
 def _raw_cold(contest: Contest) -> Iterator[Taken]:
     yield from _raw_cold_rounds(RAW_COLD, contest)
 
@@ -128,6 +135,7 @@ CONTESTANTS: Mapping[str, Contestant] = {
     "raw-cold": _raw_cold,
     "raw-cold-prepared": _raw_cold_prepared,
     "raw": _raw_warm,
+    "raw-alike": _raw_written_alike,
     "by-day": _day_after_day,
     "plain-cold": _plain_cold,
     "plain": _plain,

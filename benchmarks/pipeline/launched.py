@@ -6,6 +6,7 @@ before it made a run, and before it began to start one.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from backfill_platform.domain.partitions import DayRange
 from backfill_platform_tests.scenarios.dagster_client import DagsterClient, wait_for
@@ -31,6 +32,9 @@ query ($id: ID!) {
   }
 }
 """
+
+_STATUS = "query ($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }"
+
 _LONGEST_SECONDS = 3600
 
 
@@ -47,6 +51,19 @@ def launch(
     named = [day.isoformat() for day in days]
     backfill = client.launch_backfill(assets, named, tags)
     return _timed(client, backfill)
+
+
+def launch_refused(client: DagsterClient, asset: str, day: date) -> None:
+    """Without a reason, so its first step refuses it."""
+    run = client.launch_run([asset], day.isoformat(), {})
+
+    def look() -> bool:
+        status = client.ask(_STATUS, id=run)["runOrError"]["status"]
+        if status == "SUCCESS":
+            raise RuntimeError(f"run {run} was launched without a reason and not refused")
+        return status == "FAILURE"
+
+    wait_for(look, seconds=_LONGEST_SECONDS)
 
 
 def _timed(client: DagsterClient, backfill: str) -> Launched:

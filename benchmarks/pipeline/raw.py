@@ -2,12 +2,13 @@
 
 As a script it does the range again and again, each time into another folder, and says each time
 that it is done: the first time is cold, the others are warm. `--by-day` does what many do instead,
-one day after the other. `--classes-prepared` starts Spark with the platform's archive of classes.
+one day after the other. `--classes-prepared` starts Spark with the platform's archive of classes,
+and `--writes-alike` writes files as the platform does.
 """
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -30,7 +31,11 @@ from backfill_platform.enforcement.sla.case_days import (
 )
 from backfill_platform.lakehouse.jars import jar_paths
 from backfill_platform.lakehouse.java import find_java
-from backfill_platform.lakehouse.session import session_config, start_local_session
+from backfill_platform.lakehouse.session import (
+    WRITING,
+    session_config,
+    start_local_session,
+)
 from backfill_platform.settings import Settings, enter_environment, load_settings
 from backfill_platform.validator.contract import read_contract, spark_schema
 
@@ -71,9 +76,12 @@ def do_range(spark: SparkSession, landing: Path, warehouse: Path, days: DayRange
     compute_gold(spark, warehouse, days)
 
 
-def start_spark(settings: Settings, *, has_classes_prepared: bool = False) -> SparkSession:
+def start_spark(
+    settings: Settings, *, has_classes_prepared: bool = False, writes_alike: bool = False
+) -> SparkSession:
     """With the options of the platform, so that nobody wins by one of them; but by the Java that is
-    there for everybody, where nobody has prepared Spark's classes."""
+    there for everybody, where nobody has prepared Spark's classes, and with files as Spark writes
+    them, unless asked."""
     enter_project(settings)
     if not has_classes_prepared:
         java = find_java(java_home=settings.java_home, search_path=settings.search_path)
@@ -81,7 +89,12 @@ def start_spark(settings: Settings, *, has_classes_prepared: bool = False) -> Sp
     config = session_config(
         jar_paths(settings.cache_dir), driver_memory=settings.spark_driver_memory
     )
-    return start_local_session(config, name="raw")
+    return start_local_session(config if writes_alike else without_writing(config), name="raw")
+
+
+def without_writing(config: Mapping[str, str]) -> dict[str, str]:
+    """How files are written is the platform's own; see docs/adr/0021."""
+    return {name: value for name, value in config.items() if name not in WRITING}
 
 
 def _context(days: DayRange, windows: dict[str, InputWindow]) -> TransformContext:
@@ -136,9 +149,14 @@ def main() -> None:
     asked.add_argument("--rounds", type=int, default=1)
     asked.add_argument("--by-day", action="store_true")
     asked.add_argument("--classes-prepared", action="store_true")
+    asked.add_argument("--writes-alike", action="store_true")
     given = asked.parse_args()
     days = DayRange.closed(given.first, given.last)
-    spark = start_spark(load_settings(), has_classes_prepared=given.classes_prepared)
+    spark = start_spark(
+        load_settings(),
+        has_classes_prepared=given.classes_prepared,
+        writes_alike=given.writes_alike,
+    )
     for number in range(given.rounds):
         warehouse = given.warehouses / str(number)
         done: list[str] = []

@@ -29,6 +29,7 @@ from backfill_platform.engine.carry_out.measuring import measure_chunk
 from backfill_platform.engine.carry_out.pacing import (
     cost_of_rows,
     hold_chunk,
+    rows_read,
     rows_read_by_chunk,
     wait_for_chunk,
 )
@@ -43,6 +44,8 @@ from backfill_platform.engine.platform import Platform
 from backfill_platform.engine.records import keep_merge
 from backfill_platform.executor.merging import Merged
 from backfill_platform.executor.staging import write_chunk
+
+_SMALL_DAY_ROWS = 10_000  # read for each day that is written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +198,7 @@ def _compute(
             days=days,
             partition_column=platform.catalog.tables[table].partition_column,
             staging=platform.warehouse.staging_path(table, manifest.run_id),
+            has_small_days=rows_read(manifest, days) <= _SMALL_DAY_ROWS * len(days),
         )
         seconds += (platform.clock() - begun_at).total_seconds()
         merged += [chunk.merged] if chunk.merged is not None else []
