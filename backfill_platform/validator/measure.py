@@ -1,4 +1,5 @@
-"""All figures of a staged chunk in one Spark action, whatever a table declares.
+"""All figures of a staged chunk in one Spark action, whatever a table declares; repeated keys are
+taken from `repetitions_in_files` where that could count them.
 
 It is a union of aggregations by day. The first takes the content, what each row shows by itself and
 every measure that adds up; it has a row for each day and for each value of the columns by which
