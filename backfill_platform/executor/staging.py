@@ -70,9 +70,9 @@ def write_chunk(
 ) -> None:
     """Small days are brought together before, so that each is one file: to begin and to end a file,
     and to open it whenever it is read, takes as long as thousands of rows do."""
-    gathered = rows.repartition(partition_column) if has_small_days else rows
     writer = (
-        gathered.write.format("delta")
+        (_gathered(rows, partition_column, days) if has_small_days else rows)
+        .write.format("delta")
         .mode("overwrite")
         .option("replaceWhere", replace_where(partition_column, days))
     )
@@ -86,6 +86,12 @@ def write_chunk(
             f"{days}; a transform must return only the days it is asked for"
         ) from refused
     log_statistics(staging)
+
+
+def _gathered(rows: DataFrame, partition_column: str, days: DayRange) -> DataFrame:
+    """In as many tasks as Spark uses elsewhere: how many is left to it, few rows would be one."""
+    tasks = int(rows.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
+    return rows.repartition(min(tasks, len(days)), partition_column)
 
 
 def with_lineage(rows: DataFrame, manifest: Manifest) -> DataFrame:

@@ -1,5 +1,6 @@
 """The whole road of one run, on real Spark and Delta: open, stage, judge, publish, record."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -19,6 +20,7 @@ from backfill_platform.engine.carry_out.staging import stage_chunk
 from backfill_platform.engine.carry_out.starting import open_run
 from backfill_platform.engine.publish.comparing import compare_run
 from backfill_platform.engine.publish.publishing import publish_chunk
+from backfill_platform.lakehouse.delta_tables import staged_files
 from backfill_platform_tests.readings import BRONZE, LANDING, SILVER, land, week
 
 DAYS = week()
@@ -79,6 +81,17 @@ def test_warm_up_and_late_days_are_read_and_never_published(loaded, run, rows):
     assert published == [
         (day, meter, 3 * amount) for day in MIDDLE for meter, amount in (("a", 1), ("b", 2))
     ]
+
+
+def test_a_small_day_is_one_file_of_which_the_log_tells_everything(platform, spark, loaded, run):
+    spark.conf.set("spark.sql.adaptive.enabled", "false")  # it brings few rows together by itself
+    totals = run(SILVER, MIDDLE, "totals")
+    spark.conf.set("spark.sql.adaptive.enabled", "true")
+    files = staged_files(platform.warehouse.staging_path(SILVER, totals.run_id), None)
+    told = [json.loads(file.statistics) for file in files]
+    assert [file.day for file in files] == [*MIDDLE]
+    assert [one["numRecords"] for one in told] == [2, 2]
+    assert [one["maxValues"]["meter"] for one in told] == ["b", "b"]
 
 
 def test_a_second_publication_of_the_same_staging_changes_nothing(platform, loaded, rows):
