@@ -88,7 +88,7 @@ def test_a_small_day_is_one_file_of_which_the_log_tells_everything(platform, spa
     totals = run(SILVER, MIDDLE, "totals")
     spark.conf.set("spark.sql.adaptive.enabled", "true")
     files = staged_files(platform.warehouse.staging_path(SILVER, totals.run_id), None)
-    told = [json.loads(file.statistics) for file in files]
+    told = [json.loads(file.statistics or "") for file in files]
     assert [file.day for file in files] == [*MIDDLE]
     assert [one["numRecords"] for one in told] == [2, 2]
     assert [one["maxValues"]["meter"] for one in told] == ["b", "b"]
