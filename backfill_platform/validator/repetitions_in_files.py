@@ -1,6 +1,6 @@
 """Counts rows that repeat the values of another row of their day, in the files of staged days.
 
-Arrow reads the few columns and holds a day or two at a time, which takes a fifth of what Spark's
+Arrow reads the few columns and holds a day or two at a time, which takes a seventh of what Spark's
 shuffle of all keys does. It tells the same values apart as Spark. Where that is not sure, as of
 floats, or where a day is too large to be held, nothing is said here and Spark counts
 (`repetitions`).
