@@ -21,6 +21,7 @@ from backfill_platform.enforcement.landing.files import land_days
 from backfill_platform.enforcement.silver import CASE_SLA_DAILY
 from backfill_platform.engine.carry_out.frames import chunk_frames
 from backfill_platform.engine.carry_out.measuring import measure_chunk, measure_inputs
+from backfill_platform.engine.carry_out.parts import Part
 from backfill_platform.engine.carry_out.run_rules import run_rules
 from backfill_platform.engine.carry_out.staging import stage_chunk, stage_days
 from backfill_platform.engine.carry_out.starting import open_run
@@ -70,12 +71,11 @@ def _measured(platform: Platform, spark: SparkSession, former: RunId) -> str:
     staging, run_id = _timed(lambda: _stage(platform, spark, former))
     manifest = load_manifest(platform, run_id)
     frames, protection = chunk_frames(platform, spark, manifest, STAGED), NOTHING_TO_PROTECT
+    part = Part(days=STAGED, frames=frames)
     measuring, staged = _timed(
         lambda: measure_chunk(platform, spark, manifest, STAGED, frames, protection)
     )
-    reckoning, source = _timed(
-        lambda: measure_inputs(platform, manifest, STAGED, frames, protection)
-    )
+    reckoning, source = _timed(lambda: measure_inputs(platform, manifest, [part], protection))
     rules = run_rules(platform, manifest, protection)
     judging, _ = _timed(lambda: judge(STAGED, staged, source, rules))
     cells = (

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import date, timedelta
 from decimal import Decimal
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from backfill_platform.domain.modes import ReferenceSemantics
@@ -37,35 +37,39 @@ from backfill_platform.enforcement.sla.case_days import (
 
 
 def _count_cases(frames: Frames, context: TransformContext) -> DataFrame:
-    """Cases opened and closed on each day in each jurisdiction, by joins over openings and closings
-    alone."""
-    window = context.windows[EVENTS]
-    marks = (
-        frames.inputs[EVENTS]
-        .where(F.col("event_type").isin(EventType.OPENED.value, EventType.CLOSED.value))
-        .repartition("case_id", "jurisdiction")
-    )  # one shuffle, for all that is reckoned of a case
-    first, last = F.lit(context.publish_days.start), F.lit(context.publish_days.last)
-    occurred_on = F.to_date(F.col("occurred_at"))
-    candidates = (
-        marks.select("case_id", "jurisdiction", occurred_on.alias("business_date"))
-        .where(F.col("business_date").between(first, last))
-        .distinct()
+    """Cases opened and closed on each day in each jurisdiction, by openings and closings alone."""
+    latest = _latest_versions(_known(frames.inputs[EVENTS], context))
+    today = F.col("business_date")
+    closed_on = F.to_date("closed_at")
+    cases = (
+        latest.where(F.to_date(F.coalesce("opened_at", "closed_at")) <= today)
+        .groupBy("business_date", "case_id", "jurisdiction")
+        .agg(
+            F.min("opened_at").alias("opened_at"),
+            F.max(F.when(closed_on < today, F.col("closed_at"))).alias("closed_before"),
+            F.max(F.when(closed_on == today, F.col("closed_at"))).alias("closed_today"),
+        )
     )
-    is_known = F.col("arrival_date").between(
+    return cases.groupBy("business_date", "jurisdiction").agg(
+        F.count_if(F.to_date("opened_at") == today).alias("cases_opened"),
+        F.count_if(_counts("closed_today") & ~_counts("closed_before")).alias("cases_closed"),
+    )
+
+
+def _known(events: DataFrame, context: TransformContext) -> DataFrame:
+    """Openings and closings for each day on which one of their case occurred, as far as they are
+    within that day's window."""
+    window, days = context.windows[EVENTS], context.publish_days
+    occurred_on = F.to_date("occurred_at")
+    of_case = Window.partitionBy("case_id", "jurisdiction")  # one shuffle, for all that follows
+    dates = F.collect_set(F.when(occurred_on.between(days.start, days.last), occurred_on))
+    marks = events.where(F.col("event_type").isin(EventType.OPENED.value, EventType.CLOSED.value))
+    dated = marks.withColumn("dates", dates.over(of_case))
+    arrived_within = F.col("arrival_date").between(
         F.date_sub("business_date", window.before_days),
         F.date_add("business_date", window.after_days),
     )
-    latest = _latest_versions(candidates.join(marks, ["case_id", "jurisdiction"]).where(is_known))
-    has_happened = F.to_date(F.coalesce("opened_at", "closed_at")) <= F.col("business_date")
-    cases = latest.where(has_happened).groupBy("business_date", "case_id", "jurisdiction")
-    counted = cases.agg(
-        F.min("opened_at").alias("opened_at"), F.collect_list("closed_at").alias("closings")
-    )
-    return counted.groupBy("business_date", "jurisdiction").agg(
-        F.count_if(F.to_date("opened_at") == F.col("business_date")).alias("cases_opened"),
-        F.count_if(F.to_date(_closed_at()) == F.col("business_date")).alias("cases_closed"),
-    )
+    return dated.withColumn("business_date", F.explode("dates")).where(arrived_within)
 
 
 def _latest_versions(known: DataFrame) -> DataFrame:
@@ -84,9 +88,9 @@ def _instant_of(event_type: EventType) -> Column:
     return F.when(is_told, F.col("occurred_at"))
 
 
-def _closed_at() -> Column:
+def _counts(closing: str) -> Column:
     """A closing that is dated before the opening closes nothing."""
-    return F.array_min(F.filter("closings", lambda closing: closing >= F.col("opened_at")))
+    return F.coalesce(F.col(closing) >= F.col("opened_at"), F.lit(False))
 
 
 def _jurisdictions(calendar: JurisdictionCalendar) -> Iterable[str]:

@@ -54,7 +54,7 @@ def make_gate_checks(platform: Platform, spec: TableSpec) -> dg.AssetChecksDefin
             manifest = find_launched_run(context.instance, run, platform, spec)
             stories = read_gate_stories(platform, manifest, days)
         first = stories if not _is_left_to_publication(run, spec, stories) else _strays(stories)
-        judged = find_judged(context.instance, spec, days)
+        judged = find_judged(context.instance, spec, days) if first else {}
         said = evaluate_days(spec, first, judged, platform.evidence)
         store_evaluations(context.op_execution_context, said)
         yield from _results(platform, spec, manifest, stories, days)

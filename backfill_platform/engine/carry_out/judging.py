@@ -15,7 +15,6 @@ from backfill_platform.domain.privacy import Protection
 from backfill_platform.domain.verdicts import Gate, Outcome, Verdict
 from backfill_platform.engine.carry_out.accepted_figures import accepted_figures
 from backfill_platform.engine.carry_out.late_rows import late_rows
-from backfill_platform.engine.carry_out.measuring import measure_inputs
 from backfill_platform.engine.carry_out.parts import Part
 from backfill_platform.engine.carry_out.progress import advance_run, fail_run
 from backfill_platform.engine.carry_out.run_rules import run_rules
@@ -34,6 +33,7 @@ def judge_chunk(
     manifest: Manifest,
     days: DayRange,
     parts: Sequence[Part],
+    inputs: tuple[SourceMeasurement, ...],
     fencing_token: int,
     protection: Protection,
 ) -> tuple[Verdict, ...]:
@@ -42,7 +42,7 @@ def judge_chunk(
     verdicts = judge(
         days,
         staged,
-        _measure_inputs(platform, manifest, parts, protection),
+        inputs,
         rules,
         accepted=_accepted(platform, manifest, days, parts, rules),
         late_rows=_late_rows(platform, manifest, days, rules),
@@ -55,16 +55,6 @@ def judge_chunk(
     _keep_verdicts(platform, manifest, days, verdicts)
     _note_judged(platform, verdicts)
     return verdicts
-
-
-def _measure_inputs(
-    platform: Platform, manifest: Manifest, parts: Sequence[Part], protection: Protection
-) -> tuple[SourceMeasurement, ...]:
-    return tuple(
-        measured
-        for part in parts
-        for measured in measure_inputs(platform, manifest, part.days, part.frames, protection)
-    )
 
 
 def _keep_failing_rows(

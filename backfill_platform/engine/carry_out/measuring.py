@@ -1,7 +1,10 @@
 """Takes the figures of what a chunk has staged, from what was written and not what was meant, and
 of what its inputs say it has to be."""
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -12,7 +15,9 @@ from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.privacy import Protection
 from backfill_platform.domain.transforms import Frames
 from backfill_platform.engine.carry_out.day_facts import with_day_facts
+from backfill_platform.engine.carry_out.parts import Part
 from backfill_platform.engine.platform import Platform
+from backfill_platform.executor.beside import done_beside
 from backfill_platform.executor.staging import chunk_context
 from backfill_platform.lakehouse.reading import read_own
 from backfill_platform.validator.contract import spark_schema
@@ -51,15 +56,32 @@ def refuse_measures(platform: Platform, spark: SparkSession, manifest: Manifest)
 
 
 def measure_inputs(
-    platform: Platform,
-    manifest: Manifest,
-    days: DayRange,
-    frames: Frames,
-    protection: Protection,
+    platform: Platform, manifest: Manifest, parts: Iterable[Part], protection: Protection
 ) -> tuple[SourceMeasurement, ...]:
     reconciliation = platform.catalog.tables[manifest.target.table].reconciliation
-    totals = reconciliation.from_inputs(frames, chunk_context(manifest, days))
-    return measure_source(totals, measure_plan(platform, manifest, protection))
+    plan = measure_plan(platform, manifest, protection)
+    return tuple(
+        measured
+        for part in parts
+        for measured in measure_source(
+            reconciliation.from_inputs(part.frames, chunk_context(manifest, part.days)), plan
+        )
+    )
+
+
+@contextmanager
+def inputs_measured_beside(
+    platform: Platform, manifest: Manifest, parts: Sequence[Part], protection: Protection
+) -> Iterator[Callable[[], tuple[SourceMeasurement, ...]]]:
+    """While the chunk is computed: what its inputs say does not depend on what comes out."""
+    sessions = (frame.sparkSession for part in parts for frame in part.frames.inputs.values())
+    spark = next(sessions, None)
+    measure = partial(measure_inputs, platform, manifest, parts, protection)
+    if spark is None:
+        yield measure
+        return
+    with done_beside(spark, measure, f"inputs:{manifest.run_id}:{parts[0].days}") as measured:
+        yield measured
 
 
 def measure_plan(platform: Platform, manifest: Manifest, protection: Protection) -> MeasurePlan:

@@ -13,7 +13,11 @@ from backfill_platform.domain.errors import ChunkRefused, LostRace
 from backfill_platform.domain.identity import RunId
 from backfill_platform.domain.lifecycle import ChunkStatus
 from backfill_platform.domain.manifests import Manifest
-from backfill_platform.domain.measurements import PartitionMeasurement, combined_checksum
+from backfill_platform.domain.measurements import (
+    PartitionMeasurement,
+    SourceMeasurement,
+    combined_checksum,
+)
 from backfill_platform.domain.partitions import DayRange, PartitionSet
 from backfill_platform.domain.privacy import Protection
 from backfill_platform.domain.transforms import TransformVersion
@@ -25,7 +29,11 @@ from backfill_platform.engine.carry_out.deployment import pinned_transform
 from backfill_platform.engine.carry_out.examining import examine_first
 from backfill_platform.engine.carry_out.judging import judge_chunk
 from backfill_platform.engine.carry_out.leases import kept_lease
-from backfill_platform.engine.carry_out.measuring import measure_chunk
+from backfill_platform.engine.carry_out.measuring import (
+    inputs_measured_beside,
+    measure_chunk,
+    measure_inputs,
+)
 from backfill_platform.engine.carry_out.pacing import (
     cost_of_rows,
     hold_chunk,
@@ -120,7 +128,8 @@ def _stage(
             return _staged(platform, manifest, days, verdicts)
         case ChunkDone(chunk=chunk):  # a former attempt died between measuring and judging
             parts = computed_parts(platform, start_spark, manifest, days, protection)
-            return _judged(platform, manifest, days, parts, chunk.fencing_token, protection)
+            inputs = measure_inputs(platform, manifest, parts, protection)
+            return _judged(platform, manifest, days, parts, inputs, chunk.fencing_token, protection)
         case ClaimedChunk() as claim:
             note(platform, "chunk_claimed", attempt=claim.attempt, worker=platform.worker)
             return _work(platform, start_spark, manifest, transform, claim, protection)
@@ -141,16 +150,18 @@ def _work(
         parts = computed_parts(platform, start_spark, manifest, days, protection)
         if parts:
             examine_first(platform, manifest, transform, parts[0].frames, parts[0].days)
-        with kept_lease(platform, manifest.run_id, claim):
-            written = _compute(platform, manifest, transform, parts, protection)
-            for merged in written.merged:
-                keep_merge(platform, manifest.run_id, claim, merged.counts())
-            note(platform, "chunk_written", seconds=written.seconds)
-            computed = _measure(platform, start_spark, manifest, parts, protection)
-            _note_measured(platform, computed)
-            hold_chunk(platform, manifest)
-        _finish(platform, manifest, claim, computed, written)
-        return _judged(platform, manifest, days, parts, claim.fencing_token, protection)
+        with inputs_measured_beside(platform, manifest, parts, protection) as inputs_measured:
+            with kept_lease(platform, manifest.run_id, claim):
+                written = _compute(platform, manifest, transform, parts, protection)
+                for merged in written.merged:
+                    keep_merge(platform, manifest.run_id, claim, merged.counts())
+                note(platform, "chunk_written", seconds=written.seconds)
+                computed = _measure(platform, start_spark, manifest, parts, protection)
+                _note_measured(platform, computed)
+                hold_chunk(platform, manifest)
+            _finish(platform, manifest, claim, computed, written)
+            inputs = inputs_measured()
+        return _judged(platform, manifest, days, parts, inputs, claim.fencing_token, protection)
     except BaseException as failure:
         _give_back(platform, manifest, claim, _cause(failure))
         note_failure(platform, "chunk_failed", failure)
@@ -266,10 +277,11 @@ def _judged(
     manifest: Manifest,
     days: DayRange,
     parts: tuple[Part, ...],
+    inputs: tuple[SourceMeasurement, ...],
     fencing_token: int,
     protection: Protection,
 ) -> StagedChunk:
-    verdicts = judge_chunk(platform, manifest, days, parts, fencing_token, protection)
+    verdicts = judge_chunk(platform, manifest, days, parts, inputs, fencing_token, protection)
     return _staged(platform, manifest, days, verdicts)
 
 
