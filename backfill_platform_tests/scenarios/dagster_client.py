@@ -125,11 +125,11 @@ class DagsterClient:
         return [{tag["key"]: tag["value"] for tag in run["tags"]} for run in runs]
 
 
-def wait_for(look: Callable[[], T | None], *, seconds: float) -> T:
+def wait_for(look: Callable[[], T | None], *, seconds: float, pause: float = 0.5) -> T:
     """Looks until there is something to see; the pause is between looks, not instead of them."""
     deadline = time.monotonic() + seconds
     while (seen := look()) is None:
         if time.monotonic() > deadline:
             raise TimeoutError(f"nothing was seen within {seconds} seconds")
-        time.sleep(0.5)
+        time.sleep(pause)
     return seen

@@ -36,6 +36,7 @@ query ($id: ID!) {
 _STATUS = "query ($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }"
 
 _LONGEST_SECONDS = 3600
+_PAUSE = 3.0  # each look takes a processor of those who are looked at; when it ended, Dagster says
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +98,7 @@ def _ended(client: DagsterClient, backfill: str) -> float:
             raise RuntimeError(f"backfill {backfill} is {found['status']}: see its runs")
         return found["timestamp"] if found["status"].startswith("COMPLETED") else None
 
-    return wait_for(look, seconds=_LONGEST_SECONDS)
+    return wait_for(look, seconds=_LONGEST_SECONDS, pause=_PAUSE)
 
 
 def _starting(client: DagsterClient, run: str) -> float:
