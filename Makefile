@@ -62,7 +62,7 @@ fmt: $(STAMP) ## format, and repair what ruff can repair
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 
-bench: setup ## measure ratios side by side, and compare them with the recorded ones (two and a half hours)
+bench: setup ## measure ratios side by side, and compare them with the recorded ones (two hours)
 	@$(BIN)/python -m benchmarks
 	@$(BIN)/python -m benchmarks.pipeline
 
