@@ -3,8 +3,8 @@ with those that were recorded last.
 
     python -m benchmarks.pipeline few-big --rounds 3 --only raw,ours
 
-A warm contestant's first rounds only warm up. Minutes for each contestant and round, and two
-hours for all of it; nothing else should run meanwhile.
+A warm contestant's first rounds only warm up. Minutes for each contestant and round, and an hour
+and a half for all of it; nothing else should run meanwhile.
 """
 
 import argparse
