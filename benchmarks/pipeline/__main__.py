@@ -8,6 +8,7 @@ and a half for all of it; nothing else should run meanwhile.
 """
 
 import argparse
+import signal
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,6 +32,8 @@ _IMAGE = Path(__file__).parents[2] / "docs" / "images" / "pipeline.png"
 
 def main() -> None:
     given = _arguments()
+    # Whoever ends it, by Ctrl-C or otherwise, ends what it has started.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     console = Console(soft_wrap=True, width=_WIDE)
     shapes = [SHAPES[name] for name in given.shapes] or _USUAL
     slower: list[str] = []
