@@ -23,7 +23,7 @@ from benchmarks.pipeline.taken import RAW, RAW_COLD, Taken
 
 REASON = {tags.REASON: "a benchmark"}
 
-_IF_ASKED = {"again", "raw-cold-prepared"}  # of published days, and of what the next one explains
+_IF_ASKED = {"again", "raw-cold-prepared"}  # only where they are named
 
 Contestant = Callable[[Contest], Iterator[Taken]]
 

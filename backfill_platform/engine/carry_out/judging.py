@@ -15,7 +15,7 @@ from backfill_platform.domain.privacy import Protection
 from backfill_platform.domain.verdicts import Gate, Outcome, Verdict
 from backfill_platform.engine.carry_out.accepted_figures import accepted_figures
 from backfill_platform.engine.carry_out.late_rows import late_rows
-from backfill_platform.engine.carry_out.parts import Part
+from backfill_platform.engine.carry_out.parts import Part, session_of
 from backfill_platform.engine.carry_out.progress import advance_run, fail_run
 from backfill_platform.engine.carry_out.run_rules import run_rules
 from backfill_platform.engine.carry_out.samples import keep_failing_rows
@@ -90,9 +90,7 @@ def _accepted(
     """Only where a gate asks for it: it may take a Spark action."""
     if Gate.CHANGE_EXPECTED not in rules.gates:
         return {}
-    frames = (frame for part in parts for frame in part.frames.inputs.values())
-    spark = next((frame.sparkSession for frame in frames), None)
-    return accepted_figures(platform, spark, manifest, days, rules)
+    return accepted_figures(platform, session_of(parts), manifest, days, rules)
 
 
 def _late_rows(

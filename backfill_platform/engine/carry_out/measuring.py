@@ -15,7 +15,7 @@ from backfill_platform.domain.partitions import DayRange
 from backfill_platform.domain.privacy import Protection
 from backfill_platform.domain.transforms import Frames
 from backfill_platform.engine.carry_out.day_facts import with_day_facts
-from backfill_platform.engine.carry_out.parts import Part
+from backfill_platform.engine.carry_out.parts import Part, session_of
 from backfill_platform.engine.platform import Platform
 from backfill_platform.executor.beside import done_beside
 from backfill_platform.executor.staging import chunk_context
@@ -74,8 +74,7 @@ def inputs_measured_beside(
     platform: Platform, manifest: Manifest, parts: Sequence[Part], protection: Protection
 ) -> Iterator[Callable[[], tuple[SourceMeasurement, ...]]]:
     """While the chunk is computed: what its inputs say does not depend on what comes out."""
-    sessions = (frame.sparkSession for part in parts for frame in part.frames.inputs.values())
-    spark = next(sessions, None)
+    spark = session_of(parts)
     measure = partial(measure_inputs, platform, manifest, parts, protection)
     if spark is None:
         yield measure

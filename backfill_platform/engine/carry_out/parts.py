@@ -2,7 +2,7 @@
 as they are accepted. Where there is no part, Spark is not even started.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
@@ -40,3 +40,9 @@ def computed_parts(
         )
         for part in manifest.computed_parts(days)
     )
+
+
+def session_of(parts: Iterable[Part]) -> SparkSession | None:
+    """The one that their frames were read by; none where nothing is computed."""
+    frames = (frame for part in parts for frame in part.frames.inputs.values())
+    return next((frame.sparkSession for frame in frames), None)
