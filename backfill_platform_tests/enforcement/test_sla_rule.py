@@ -1,6 +1,6 @@
 """The rule, row by row against the oracle, for both versions and both kinds of knowledge."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from backfill_platform.domain.modes import Knowledge
 from backfill_platform.domain.partitions import DayRange
+from backfill_platform.enforcement.lifecycle import CASE_CLASSES, JURISDICTIONS
 from backfill_platform.enforcement.silver import CASE_SLA_DAILY, EVENTS
 from backfill_platform_tests.enforcement.oracle import Delivered, Oracle
 from backfill_platform_tests.enforcement.running import (
@@ -75,4 +76,44 @@ def test_openings_and_closings_reconcile_exactly(
     output = transform(CASE_SLA_DAILY, inputs, days, knowledge=knowledge)
     assert output_totals(CASE_SLA_DAILY, output) == source_totals(
         CASE_SLA_DAILY, inputs, days, knowledge=knowledge
+    )
+
+
+@pytest.mark.parametrize(
+    ("marks", "told"),
+    [
+        pytest.param(
+            [("opened", 3), ("closed", 4), ("closed", 5)], [(3, 1, 0), (4, 0, 1)], id="twice"
+        ),
+        pytest.param(
+            [("opened", 4), ("closed", 3), ("closed", 5)], [(4, 1, 0), (5, 0, 1)], id="too early"
+        ),
+        pytest.param([("closed", 3), ("closed", 4)], [], id="never opened"),
+    ],
+)
+def test_a_case_is_closed_by_its_first_closing_after_it_was_opened(
+    spark: SparkSession, marks: list[tuple[str, int]], told: list[tuple[int, int, int]]
+) -> None:
+    inputs = {EVENTS: bronze_frame(spark, [_mark(*mark) for mark in marks])}
+    days = DayRange(date(2025, 2, 3), date(2025, 2, 7))
+    found = source_totals(CASE_SLA_DAILY, inputs, days)
+    assert found == output_totals(CASE_SLA_DAILY, transform(CASE_SLA_DAILY, inputs, days))
+    assert [
+        (row["business_date"].day, row["cases_opened"], row["cases_closed"]) for row in found
+    ] == told
+
+
+def _mark(event_type: str, day: int) -> Delivered:
+    at = datetime(2025, 2, day, 12, tzinfo=UTC)
+    return Delivered(
+        case_id="case",
+        jurisdiction=JURISDICTIONS[0],
+        case_class=CASE_CLASSES[0],
+        event_id=f"{event_type}-{day}",
+        event_type=event_type,
+        occurred_at=at,
+        effective_at=None,
+        version=1,
+        op="u",
+        arrival_date=at.date(),
     )

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from threading import Event
 
 import pytest
 
@@ -16,6 +17,7 @@ from backfill_platform.domain.errors import (
 from backfill_platform.domain.lifecycle import ChunkStatus, RunState
 from backfill_platform.domain.modes import ExecutionMode
 from backfill_platform.domain.partitions import DayRange
+from backfill_platform.engine.carry_out import staging
 from backfill_platform.engine.carry_out.staging import stage_chunk
 from backfill_platform.engine.carry_out.starting import open_run
 from backfill_platform.engine.publish.comparing import compare_run
@@ -292,6 +294,35 @@ def test_a_chunk_whose_computing_failed_can_be_staged_again_at_once(
     publish_chunk(platform, planned.run_id, MIDDLE)
     assert len(rows(SILVER)) == 2 * len(MIDDLE)
     assert [chunk.attempt for chunk in platform.ledger.chunks(planned.run_id)] == [2]
+
+
+def test_a_chunk_that_fails_interrupts_what_is_counted_beside_it(
+    platform, spark, intent, loaded, monkeypatch
+):
+    has_begun, interrupted = Event(), []
+
+    def count_for_hours(_frames, _context):
+        has_begun.set()
+        try:
+            spark.range(10**14).selectExpr("sum(id)").collect()
+        except Exception as error:
+            interrupted.append(error)
+            raise
+
+    def fail(*_given, **_named):
+        assert has_begun.wait(60)
+        raise ConnectionError("the storage is gone")
+
+    spec = platform.catalog.tables[SILVER]
+    slow = replace(spec, reconciliation=replace(spec.reconciliation, from_inputs=count_for_hours))
+    catalog = replace(platform.catalog, tables={**platform.catalog.tables, SILVER: slow})
+    slow_platform = replace(platform, catalog=catalog)
+    planned = open_run(slow_platform, intent(SILVER, MIDDLE, "planned"))
+    monkeypatch.setattr(staging, "write_chunk", fail)
+    with pytest.raises(ConnectionError, match="the storage is gone"):
+        stage_chunk(slow_platform, spark, planned.run_id, MIDDLE)
+    assert len(interrupted) == 1
+    assert platform.ledger.run(planned.run_id).state is RunState.FAILED
 
 
 def _empty(platform):
